@@ -1,0 +1,53 @@
+# Everything starts here; each target builds what it needs and a second run does no work twice.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+PYTEST_ARGS ?= -n 2 --dist loadgroup
+
+.PHONY: help setup demo test bench lint format docs sql lock clean
+.DEFAULT_GOAL := help
+
+help:  ## what can be made
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: $(READY)  ## the virtual environment, from requirements.lock
+
+$(READY): requirements.lock pyproject.toml tools/venv.sh
+	@tools/venv.sh
+	@touch $@
+
+demo: $(READY)  ## a server and a worker on this machine, one job from submit to output
+	@$(VENV)/bin/cableferry demo
+
+test: $(READY)  ## lint, types, import contracts, then every test
+	@tools/postgres.sh
+	@$(MAKE) --no-print-directory lint
+	@$(PY) -m pytest $(PYTEST_ARGS)
+
+bench: $(READY)  ## a benchmark: make bench NAME=api|sync|scale|dispatch|startup
+	@test -n "$(NAME)" || { echo "name one: make bench NAME=api|sync|scale|dispatch|startup" >&2; exit 2; }
+	@tools/postgres.sh >&2
+	@$(PY) -m bench.$(NAME)
+
+lint: $(READY)  ## ruff, mypy and the import contracts
+	@$(VENV)/bin/ruff check --quiet .
+	@$(VENV)/bin/ruff format --quiet --check .
+	@$(VENV)/bin/mypy --no-error-summary
+	@$(VENV)/bin/lint-imports --no-logo
+
+format: $(READY)  ## let ruff write the layout and the safe fixes
+	@$(VENV)/bin/ruff check --quiet --fix-only .
+	@$(VENV)/bin/ruff format --quiet .
+
+docs: $(READY)  ## write the generated pages of docs/
+	@$(PY) -m tools.docs
+
+sql: $(READY)  ## write the page that shows every SQL statement
+	@$(PY) -m tools.docs statements
+
+lock:  ## write requirements.lock from pyproject.toml; LOCK_ARGS=--upgrade takes newer versions
+	@tools/lock.sh $(LOCK_ARGS)
+
+clean:  ## forget everything that make has built
+	@rm -rf $(VENV) build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

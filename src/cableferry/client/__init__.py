@@ -1,0 +1,1 @@
+"""Typed calls to a server, one file per contract."""

@@ -1,0 +1,1 @@
+"""The process on a head node that looks, decides and acts."""

@@ -1,0 +1,1 @@
+"""HTTP to the engine and back, one file or folder per contract."""

@@ -1,0 +1,1 @@
+"""Slurm and its kin, each behind the same few verbs."""

@@ -1,0 +1,1 @@
+"""Rows to core values and back; the only room with SQL."""

@@ -1,0 +1,1 @@
+"""Simulators that tests and users run in place of the real parts."""
