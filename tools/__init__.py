@@ -1,0 +1,1 @@
+"""What make runs besides the product: set-up, the lock, the generated pages."""
