@@ -11,8 +11,9 @@ fresh=$(mktemp)
 trap 'rm -f "$fresh"' EXIT
 [ ! -f requirements.lock ] || cp requirements.lock "$fresh"
 uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes \
-    --no-header --no-emit-index-url --no-emit-find-links "$@" --output-file "$fresh" pyproject.toml
+    --no-header "$@" --output-file "$fresh" pyproject.toml
 {
     echo "# Every package that set-up installs, exact and with its hashes. Written by make lock from pyproject.toml."
-    grep -Ev '^ *(#  *(This file|uv pip)|--(extra-)?index-url|--find-links)' "$fresh"
+    # options name places, and where packages come from is the machine's affair
+    grep -Ev '^(#|--)' "$fresh"
 } >requirements.lock

@@ -1,6 +1,16 @@
 """The roll-call of the pages of docs/ that are written from code."""
 
-from types import ModuleType
+from typing import Protocol
 
-# A page is a module here with PATH (below docs/) and text() -> str; `make docs` writes it.
-ROLL_CALL: tuple[ModuleType, ...] = ()
+
+class Page(Protocol):
+    """A module of this package: where it goes below docs/, and what it says."""
+
+    __name__: str
+    PATH: str
+
+    def text(self) -> str:
+        """The whole page."""
+
+
+ROLL_CALL: tuple[Page, ...] = ()

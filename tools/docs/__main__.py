@@ -2,9 +2,8 @@
 
 import sys
 from pathlib import Path
-from types import ModuleType
 
-from tools.docs import ROLL_CALL
+from tools.docs import ROLL_CALL, Page
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -20,23 +19,23 @@ def main(arguments: list[str]) -> int:
     return _check(wanted) if "--check" in arguments else _write(wanted)
 
 
-def _name(page: ModuleType) -> str:
+def _name(page: Page) -> str:
     return page.__name__.rpartition(".")[2]
 
 
-def _check(pages: list[ModuleType]) -> int:
+def _check(pages: list[Page]) -> int:
     stale = [page for page in pages if not _is_fresh(page)]
     for page in stale:
         print(f"docs/{page.PATH} is stale: make docs")
     return 1 if stale else 0
 
 
-def _is_fresh(page: ModuleType) -> bool:
+def _is_fresh(page: Page) -> bool:
     path = DOCS / page.PATH
     return path.exists() and path.read_text() == page.text()
 
 
-def _write(pages: list[ModuleType]) -> int:
+def _write(pages: list[Page]) -> int:
     for page in pages:
         path = DOCS / page.PATH
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,112 @@
+"""The written lists that the rules of the house look into; each exception has its reason here."""
+
+from typing import NamedTuple
+
+
+class Library(NamedTuple):
+    """What pip calls a library, the extra that brings it, and the only rooms or files that import it."""
+
+    distribution: str
+    extra: str
+    homes: tuple[str, ...]
+
+
+BASE = ""  # not an extra: every head node has it
+STANDARD = "standard"  # part of Python, but with a home all the same
+
+LIBRARIES = {
+    "msgspec": Library("msgspec", BASE, ("everywhere",)),
+    "structlog": Library("structlog", BASE, ("everywhere",)),
+    "click": Library("click", BASE, ("cli",)),
+    "rich": Library("rich", BASE, ("cli",)),
+    "httpx2": Library("httpx2", BASE, ("client/http.py",)),
+    "sqlite3": Library("sqlite3", STANDARD, ("store",)),
+    "apsw": Library("apsw", "server", ("store",)),
+    "psycopg": Library("psycopg", "postgres", ("store",)),
+    "psycopg_pool": Library("psycopg", "postgres", ("store",)),
+    "starlette": Library("starlette", "server", ("server", "dialects")),
+    "anyio": Library("anyio", "server", ("server", "dialects")),
+    "uvicorn": Library("uvicorn", "server", ("server",)),
+    "uvloop": Library("uvloop", "server", ("server",)),
+    "httptools": Library("httptools", "server", ("server",)),
+    "prometheus_client": Library("prometheus-client", "server", ("server",)),
+    "cryptography": Library("cryptography", "server", ("server",)),
+    "argon2": Library("argon2-cffi", "server", ("server",)),
+    "joserfc": Library("joserfc", "server", ("server",)),
+    "opentelemetry": Library("opentelemetry-sdk", "otel", ("server",)),
+}
+
+# what a pure room may import besides its own kind; a module stands here because it only computes
+PURE_LIBRARIES = frozenset(
+    {
+        "abc",
+        "base64",
+        "binascii",
+        "bisect",
+        "collections",
+        "dataclasses",
+        "datetime",
+        "decimal",
+        "enum",
+        "fnmatch",
+        "functools",
+        "hashlib",
+        "heapq",
+        "hmac",
+        "ipaddress",
+        "itertools",
+        "json",
+        "math",
+        "msgspec",
+        "operator",
+        "re",
+        "string",
+        "textwrap",
+        "typing",
+        "types",
+        "unicodedata",
+        "urllib.parse",
+        "uuid",
+    }
+)
+
+# what the pure modules above could still do to ask the world
+BANNED_CALLS = frozenset(
+    {
+        "now",
+        "utcnow",
+        "today",
+        "uuid1",
+        "uuid4",
+        "uuid6",
+        "uuid7",
+        "getnode",
+        "open",
+        "input",
+        "print",
+        "__import__",
+    }
+)
+
+# (file, function) -> which process boundary this is
+BROAD_EXCEPTS: dict[tuple[str, str], str] = {}
+
+# files besides the store's whose business is what has no type yet -> why
+LOOSE_TYPES: dict[str, str] = {
+    "dialects/endpoint.py": "turns any typed function into a route",
+}
+
+# test files that replace something of the world (never of ours) -> what, and why no simulator does
+PATCHES: dict[str, str] = {}
+
+# test files that wait in real time -> for what
+SLEEPS: dict[str, str] = {}
+
+# files that are longer than a file may be -> why
+LONG_FILES: dict[str, str] = {}
+
+# the median function of the product, in lines without its docstring; this number only goes down
+MEDIAN_FUNCTION = 6
+
+# roll-calls: packages that must have one as soon as they have two modules
+CALLED_ROOMS = ("dialects", "schedulers")

@@ -1,0 +1,76 @@
+"""A roll-call is a written tuple, and nobody is missing from it."""
+
+import ast
+from pathlib import PurePosixPath
+
+import pytest
+
+from tests.house import sources
+from tests.house.lists import CALLED_ROOMS
+from tests.house.sources import PACKAGE, ROOT, Source, dotted
+
+
+def missing(source: Source, siblings: set[str]) -> set[str]:
+    """The modules beside a roll-call that it forgets; MECHANISM names those that are no members."""
+    listed = _names(source, "ROLL_CALL") | _names(source, "MECHANISM")
+    return siblings - listed - {PurePosixPath(source.path).stem}
+
+
+def _names(source: Source, tuple_name: str) -> set[str]:
+    return {
+        element.value if isinstance(element, ast.Constant) else _owner(element)
+        for node in source.tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign) and tuple_name in map(dotted, _targets(node))
+        if isinstance(node.value, ast.Tuple | ast.List)
+        for element in node.value.elts
+    }
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def _owner(element: ast.expr) -> str:
+    """`slurm` for any of: slurm, slurm.Slurm, schedulers.slurm, slurm.open(...)."""
+    while isinstance(element, ast.Call):
+        element = element.func
+    return dotted(element)
+
+
+def _calls() -> list[Source]:
+    return [source for source in sources.python() if _has_call(source)]
+
+
+def _has_call(source: Source) -> bool:
+    return any(
+        "ROLL_CALL" in map(dotted, _targets(node))
+        for node in source.tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+    )
+
+
+def _siblings(source: Source) -> set[str]:
+    folder = (ROOT / source.path).parent
+    modules = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("__")}
+    return modules | {path.parent.name for path in folder.glob("*/__init__.py")}
+
+
+def test_every_roll_call_is_complete() -> None:
+    forgotten = {source.path: names for source in _calls() if (names := missing(source, _siblings(source)))}
+
+    assert forgotten == {}
+
+
+@pytest.mark.parametrize("room", CALLED_ROOMS)
+def test_a_room_of_equals_has_a_roll_call(room: str) -> None:
+    opening = next(source for source in sources.product() if source.path == f"{PACKAGE}{room}/__init__.py")
+
+    assert _has_call(opening) or len(_siblings(opening)) < 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["ROLL_CALL = (a,)", "ROLL_CALL: tuple[str, ...] = ('a',)", "ROLL_CALL = ()\nMECHANISM = ('a',)"],
+)
+def test_a_module_that_no_list_names_is_found(line: str) -> None:
+    assert missing(Source("src/cableferry/x/__init__.py", line), {"a", "b"}) == {"b"}
