@@ -2,9 +2,9 @@
 
 import ast
 import functools
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
@@ -55,16 +55,25 @@ def _parsed(text: str) -> ast.Module:
 
 @functools.cache
 def tracked() -> tuple[Source, ...]:
-    """Every text file that belongs to the project, or will with the next commit."""
-    listing = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-        text=True,
-    ).stdout
-    paths = sorted({name for name in listing.split("\0") if (ROOT / name).is_file()})
-    return tuple(source for name in paths if (source := _read(name)) is not None)
+    """Every text file that .gitignore does not exclude; a machine with the sources need not have git."""
+    ignored = [line for line in (ROOT / ".gitignore").read_text().split() if line] + [".git"]
+    names = sorted(_walk(ROOT, ignored))
+    return tuple(source for name in names if (source := _read(name)) is not None)
+
+
+def _walk(folder: Path, ignored: list[str]) -> Iterator[str]:
+    for path in folder.iterdir():
+        name = path.relative_to(ROOT).as_posix()
+        if any(_is_ignored(name, pattern.rstrip("/")) for pattern in ignored):
+            continue
+        if path.is_dir():
+            yield from _walk(path, ignored)
+        elif not path.is_symlink():
+            yield name
+
+
+def _is_ignored(name: str, pattern: str) -> bool:
+    return fnmatch(f"/{name}" if pattern.startswith("/") else PurePosixPath(name).name, pattern)
 
 
 def _read(name: str) -> Source | None:
