@@ -23,4 +23,4 @@ def test_no_exception_outlives_its_cause() -> None:
         *(path for path, _ in lists.BROAD_EXCEPTS),
     }
 
-    assert named - paths == set()
+    assert set() == named - paths

@@ -37,7 +37,7 @@ def _heavy() -> set[str]:
 def test_a_head_node_room_loads_nothing_of_the_server(room: str) -> None:
     loaded = _loaded_by(f"cableferry.{room}")
 
-    assert loaded & _heavy() == set()
+    assert set() == loaded & _heavy()
     assert {
         name for name in loaded if name.startswith(tuple(f"cableferry.{s}" for s in SERVER_ROOMS))
     } == set()
@@ -47,7 +47,7 @@ def test_the_command_line_starts_without_server_or_http() -> None:
     main = ROOT / PACKAGE / "cli" / "main.py"
     loaded = _loaded_by("cableferry.cli.main") if main.exists() else set()
 
-    assert loaded & (_heavy() | {"httpx2", "sqlite3", "asyncio"}) == set()
+    assert set() == loaded & (_heavy() | {"httpx2", "sqlite3", "asyncio"})
 
 
 def test_the_core_loads_no_clock_die_or_world() -> None:
@@ -82,7 +82,7 @@ def test_dialects_do_not_know_each_other() -> None:
         if (ROOT / PACKAGE / "dialects" / name).is_dir()
     ]
 
-    assert strangers == []
+    assert [] == strangers
 
 
 def test_every_room_stands_in_the_import_contracts() -> None:
@@ -91,4 +91,4 @@ def test_every_room_stands_in_the_import_contracts() -> None:
     known = {name.strip().removeprefix("cableferry.") for line in lines for name in line.split("|")}
     rooms = {source.room for source in sources.product() if "/" in source.place}
 
-    assert rooms - known - {"testing"} == set()
+    assert set() == rooms - known - {"testing"}

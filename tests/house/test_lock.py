@@ -27,14 +27,14 @@ def test_everything_asked_for_is_pinned_within_its_range() -> None:
         if not asked.specifier.contains(PINS.get(canonicalize_name(asked.name), "0"), prereleases=True)
     ]
 
-    assert unmet == []
+    assert [] == unmet
 
 
 def test_every_pin_has_its_hashes() -> None:
     entries = re.split(r"\n(?=[A-Za-z0-9])", LOCK)
     bare = [entry for entry in entries if "==" in entry and "--hash=sha256:" not in entry]
 
-    assert bare == []
+    assert [] == bare
 
 
 def test_every_library_comes_with_the_extra_it_is_listed_under() -> None:
@@ -46,4 +46,4 @@ def test_every_library_comes_with_the_extra_it_is_listed_under() -> None:
         if library.extra != STANDARD and library.distribution not in brought[library.extra]
     ]
 
-    assert wrong == []
+    assert [] == wrong

@@ -11,4 +11,4 @@ def test_every_generated_page_is_fresh() -> None:
         [sys.executable, "-m", "tools.docs", "--check"], capture_output=True, text=True, cwd=ROOT, check=False
     )
 
-    assert checked.stdout + checked.stderr == ""
+    assert "" == checked.stdout + checked.stderr

@@ -58,7 +58,7 @@ def _siblings(source: Source) -> set[str]:
 def test_every_roll_call_is_complete() -> None:
     forgotten = {source.path: names for source in _calls() if (names := missing(source, _siblings(source)))}
 
-    assert forgotten == {}
+    assert {} == forgotten
 
 
 @pytest.mark.parametrize("room", CALLED_ROOMS)

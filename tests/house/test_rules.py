@@ -128,17 +128,17 @@ def _as_source(path: str, text: str) -> Source:
 def test_every_file_keeps_the_rule(rule: Rule) -> None:
     breaches = [breach for source in SCOPES[rule]() for breach in rule(source)]
 
-    assert breaches == []
+    assert [] == breaches
 
 
 @pytest.mark.parametrize(("rule", "path", "text"), BREAKING, ids=lambda value: getattr(value, "__name__", ""))
 def test_the_rule_bites(rule: Rule, path: str, text: str) -> None:
-    assert list(rule(_as_source(path, text))) != []
+    assert [] != list(rule(_as_source(path, text)))
 
 
 @pytest.mark.parametrize(("rule", "path", "text"), KEEPING, ids=lambda value: getattr(value, "__name__", ""))
 def test_the_rule_lets_this_through(rule: Rule, path: str, text: str) -> None:
-    assert list(rule(_as_source(path, text))) == []
+    assert [] == list(rule(_as_source(path, text)))
 
 
 def test_every_rule_is_applied_and_seen_to_bite() -> None:
