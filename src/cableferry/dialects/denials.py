@@ -1,0 +1,89 @@
+"""What the edge refuses before the engine is asked, each with the status and headers it travels with."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from cableferry.core.errors import Conflict, Forbidden, Invalid, Kind, NotFound, Refusal
+
+
+class Denial(Refusal):
+    """A refusal of the edge."""
+
+    status = HTTPStatus.BAD_REQUEST
+
+    def headers(self) -> Mapping[str, str]:
+        return {}
+
+
+class Unauthorized(Denial):
+    status = HTTPStatus.UNAUTHORIZED
+    default = Kind.UNAUTHENTICATED
+
+    def headers(self) -> Mapping[str, str]:
+        return {"www-authenticate": "HMAC-SHA256, Bearer"}
+
+
+class TooMany(Denial):
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    default = Kind.TOO_MANY
+
+    def __init__(self, detail: str, retry_after: int) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+    def headers(self) -> Mapping[str, str]:
+        return {"retry-after": str(self.retry_after)}
+
+
+class TooLarge(Denial):
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    default = Kind.TOO_LARGE
+
+
+class UnknownRoute(Denial):
+    status = HTTPStatus.NOT_FOUND
+    default = Kind.UNKNOWN_ROUTE
+
+
+class WrongMethod(Denial):
+    status = HTTPStatus.METHOD_NOT_ALLOWED
+    default = Kind.WRONG_METHOD
+
+    def __init__(self, detail: str, allowed: str) -> None:
+        super().__init__(detail)
+        self.allowed = allowed
+
+    def headers(self) -> Mapping[str, str]:
+        return {"allow": self.allowed}
+
+
+class Unavailable(Denial):
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    default = Kind.UNAVAILABLE
+
+    def headers(self) -> Mapping[str, str]:
+        return {"retry-after": "1"}
+
+
+class Bug(Denial):
+    """Not a refusal but our fault, told without its particulars."""
+
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    default = Kind.BUG
+
+
+def status_of(refusal: Refusal) -> HTTPStatus:
+    """The HTTP status a refusal has in every contract of ours."""
+    match refusal:
+        case Denial():
+            return refusal.status
+        case NotFound():
+            return HTTPStatus.NOT_FOUND
+        case Conflict():
+            return HTTPStatus.CONFLICT
+        case Forbidden():
+            return HTTPStatus.FORBIDDEN
+        case Invalid(kind=Kind.KEY_REUSED):
+            return HTTPStatus.UNPROCESSABLE_ENTITY
+        case _:
+            return HTTPStatus.BAD_REQUEST

@@ -1,0 +1,51 @@
+"""A request as authentication sees it, and what authentication says of it."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from cableferry.core.access import Caller
+from cableferry.core.signing import EMPTY_HASH
+from cableferry.store.tx import Tx
+
+
+class Envelope(msgspec.Struct, frozen=True):
+    """One request before its body means anything; header names are lower-case bytes.
+
+    `target` is the path and query exactly as they were sent. `certificate` is the client's, in DER,
+    already verified by TLS.
+    """
+
+    method: str
+    target: str
+    headers: Mapping[bytes, bytes]
+    body: bytes
+    now: datetime
+    address: str | None = None
+    certificate: bytes | None = None
+    is_secure: bool = False
+
+    def header(self, name: bytes) -> str | None:
+        value = self.headers.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    @property
+    def body_hash(self) -> str:
+        return hashlib.sha256(self.body).hexdigest() if self.body else EMPTY_HASH
+
+
+class Admitted(msgspec.Struct, frozen=True):
+    """Who calls; `guard` writes what must outlive a refusal, `headers` go with the answer."""
+
+    caller: Caller
+    guard: Callable[[Tx], None] | None = None
+    headers: Mapping[str, str] = {}
+
+
+class Authenticator(Protocol):
+    """Says who calls, or raises a denial."""
+
+    async def admit(self, envelope: Envelope) -> Admitted: ...
