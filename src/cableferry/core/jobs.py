@@ -1,0 +1,193 @@
+"""What a job is, which moves it may make, and who may make them."""
+
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from cableferry.core.errors import Conflict, Kind
+from cableferry.core.machine import Machine
+
+
+class State(StrEnum):
+    """Facts about a job; how each contract spells them stands in its words."""
+
+    NEW = "new"
+    BLOCKED = "blocked"
+    READY = "ready"
+    CLAIMED = "claimed"
+    SUBMITTED = "submitted"
+    RUNNING = "running"
+    SUSPECT = "suspect"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    PARKED = "parked"
+
+
+class Wish(StrEnum):
+    """What someone wants of a job, apart from where it is."""
+
+    STOP = "stop"
+
+
+class Cause(StrEnum):
+    """Why a job failed."""
+
+    ERROR = "error"
+    SIGNAL = "signal"
+    TIMEOUT = "timeout"
+    LOST = "lost"
+    MISMATCH = "mismatch"
+    NOT_SUBMITTED = "not-submitted"
+    SILENT = "silent"
+
+
+_S = State
+
+JOBS: Machine[State] = Machine(
+    moves={
+        _S.NEW: frozenset({_S.BLOCKED, _S.READY, _S.CANCELLED, _S.PARKED}),
+        _S.BLOCKED: frozenset({_S.READY, _S.FAILED, _S.CANCELLED, _S.PARKED}),
+        _S.READY: frozenset({_S.CLAIMED, _S.BLOCKED, _S.FAILED, _S.CANCELLED, _S.PARKED}),
+        _S.CLAIMED: frozenset({_S.SUBMITTED, _S.RUNNING, _S.SUSPECT, _S.FAILED, _S.CANCELLED}),
+        _S.SUBMITTED: frozenset({_S.RUNNING, _S.SUSPECT, _S.FAILED, _S.CANCELLED}),
+        _S.RUNNING: frozenset({_S.SUSPECT, _S.SUCCEEDED, _S.FAILED, _S.CANCELLED}),
+        _S.SUSPECT: frozenset({_S.RUNNING, _S.SUCCEEDED, _S.FAILED, _S.CANCELLED}),
+        _S.PARKED: frozenset({_S.READY, _S.BLOCKED, _S.CANCELLED}),
+        _S.SUCCEEDED: frozenset(),
+        _S.FAILED: frozenset(),
+        _S.CANCELLED: frozenset(),
+    }
+)
+
+FINAL: frozenset[State] = frozenset(state for state in State if JOBS.is_final(state))
+HELD: frozenset[State] = frozenset({_S.CLAIMED, _S.SUBMITTED, _S.RUNNING, _S.SUSPECT})
+
+
+class Job(msgspec.Struct, frozen=True, gc=False):
+    """One thing to run once, to one end. `epoch` fences off holders of earlier leases."""
+
+    key: int
+    id: str
+    pool: str
+    state: State
+    wish: Wish | None
+    cause: Cause | None
+    attempt: int
+    epoch: int
+    revision: int
+    processor: str
+    profile: str | None
+    priority: int
+    timeout_seconds: int | None
+    submit_user: str | None
+    created_by: str | None
+    worker: str | None
+    slurm_job_id: str | None
+    output_artifact_id: str | None
+    log_artifact_id: str | None
+    detail: str | None
+    phase: str | None
+    message: str | None
+    progress: float | None
+    created_at: datetime
+    moved_at: datetime
+    touched_at: datetime
+    claimed_at: datetime | None
+    submitted_at: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    due_at: datetime | None
+    ends_by: datetime | None
+    parameters: msgspec.Raw
+    inputs: msgspec.Raw
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in FINAL
+
+    @property
+    def is_held(self) -> bool:
+        return self.state in HELD
+
+
+class Draft(msgspec.Struct, frozen=True, gc=False):
+    """A job as its creator describes it."""
+
+    processor: str
+    profile: str | None = None
+    priority: int = 0
+    timeout_seconds: int | None = None
+    submit_user: str | None = None
+    created_by: str | None = None
+    parameters: msgspec.Raw = msgspec.Raw(b"null")
+    inputs: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class Payload(msgspec.Struct, frozen=True, gc=False):
+    """Everything a report says besides the state; two reports with equal payloads are one report."""
+
+    worker: str | None = None
+    detail: str | None = None
+    slurm_job_id: str | None = None
+    output_artifact_id: str | None = None
+    log_artifact_id: str | None = None
+    phase: str | None = None
+    message: str | None = None
+    progress: float | None = None
+
+
+class Report(msgspec.Struct, frozen=True, gc=False):
+    """A worker's statement that a job is now in a state."""
+
+    job: str
+    state: State
+    payload: Payload
+    cause: Cause | None = None
+    epoch: int | None = None
+
+
+class Transition(msgspec.Struct, frozen=True, gc=False):
+    """One row of a job's history; `old` equals `new` where a report moved nothing."""
+
+    job_key: int
+    seq: int
+    attempt: int
+    epoch: int
+    old: State | None
+    new: State
+    cause: Cause | None
+    actor: str | None
+    at: datetime
+    payload: Payload
+
+
+class Verdict(StrEnum):
+    """What becomes of a report."""
+
+    MOVE = "move"
+    NOTE = "note"
+    CONFLICT = "conflict"
+
+
+def judge(job: Job, state: State, moves: Machine[State]) -> Verdict:
+    """Whether the report moves the job, adds a note to its history, or contradicts where it is."""
+    if state is job.state and not job.is_final and job.is_held:
+        return Verdict.NOTE
+    if state is not _S.CLAIMED and moves.allows(job.state, state):
+        return Verdict.MOVE
+    return Verdict.CONFLICT
+
+
+def check_holder(job: Job, worker: str | None, epoch: int | None) -> None:
+    """Refuse whoever does not hold the lease: another worker, or a holder of an earlier epoch."""
+    stranger = worker is not None and job.worker is not None and worker != job.worker
+    if stranger or (epoch is not None and epoch != job.epoch):
+        raise Conflict(
+            f"the lease on job {job.id} is held by {job.worker or 'nobody'} with epoch {job.epoch}: stop working on it",
+            Kind.STALE_LEASE,
+            holder=job.worker,
+            epoch=job.epoch,
+            current_state=job.state,
+        )

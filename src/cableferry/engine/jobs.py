@@ -1,0 +1,333 @@
+"""What can be done with a job: each function is one thing a caller can do, inside one transaction."""
+
+from collections.abc import Collection, Sequence
+from heapq import merge
+
+import msgspec
+
+from cableferry.core import access, moves, policy, workers
+from cableferry.core.access import Caller
+from cableferry.core.errors import Conflict, Invalid, Kind, NotFound, Refusal
+from cableferry.core.jobs import Draft, Job, Payload, Report, State, Transition, Verdict, check_holder, judge
+from cableferry.core.moves import Change
+from cableferry.core.paging import Page
+from cableferry.core.policy import Rules
+from cableferry.core.workers import Load, Offer, Worker
+from cableferry.engine import ids
+from cableferry.engine import workers as registered
+from cableferry.store import jobs as rows
+from cableferry.store.jobs import Lane
+from cableferry.store.tx import News, Tx
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """Which jobs a list is about; no state means every state."""
+
+    state: State | None = None
+    processor: str | None = None
+    profile: str | None = None
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """One page of jobs and how many there are in all."""
+
+    jobs: list[Job]
+    total: int
+
+
+def create(tx: Tx, rules: Rules, draft: Draft) -> Job:
+    """A new job, ready to be claimed."""
+    job = rows.add(tx, ids.new(tx.now), rules.pool, draft)
+    payload = Payload(detail="Job created")
+    rows.record(tx, [Transition(job.key, 1, 1, 0, None, job.state, None, draft.created_by, tx.now, payload)])
+    _announce_ready(tx, job)
+    return job
+
+
+def get(tx: Tx, id: str) -> Job:
+    job = rows.get(tx, id)
+    if job is None:
+        raise _missing(tx, id)
+    return job
+
+
+def find(tx: Tx, rules: Rules, wanted: Filter, page: Page) -> Listing:
+    """A page of jobs: ready ones in the order of claiming, others by age."""
+    keys = _ready_page(tx, rules.pool, wanted, page) if wanted.state is State.READY else _page(tx, rules, wanted, page)
+    return Listing(rows.by_keys(tx, keys), _count(tx, rules.pool, wanted))
+
+
+def history(tx: Tx, id: str, after: int = 0, most: int = 10_000) -> list[Transition]:
+    return rows.history(tx, get(tx, id).key, after, most)
+
+
+def claim(tx: Tx, rules: Rules, id: str, worker_id: str, session: str | None, actor: str) -> Job:
+    """Lease a ready job to a worker that offers to run it and has room."""
+    worker = registered.claimant(tx, rules, worker_id, session)
+    job = _lock(tx, id)
+    workers.check_ready(job)
+    workers.check_claim(job, worker, rows.loads(tx, worker_id))
+    return _move(tx, [moves.claimed(job, worker_id, actor, rules.timeouts, tx.now)])[0]
+
+
+def claim_many(tx: Tx, rules: Rules, worker_id: str, session: str | None, most: int, actor: str) -> list[Job]:
+    """Lease up to `most` jobs over all that a worker offers, by priority, then age."""
+    worker = registered.claimant(tx, rules, worker_id, session)
+    loads = rows.loads(tx, worker_id)
+    offers = [offer for offer in worker.offers if workers.room(offer, loads) != 0]
+    lanes = _lanes(tx, rules.pool, offers)
+    heads = [[(-priority, key) for key, priority in rows.lane_head_locked(tx, rules.pool, lane, most)] for lane in lanes]
+    keys = [key for _, key in merge(*heads)]
+    taken = _fitting(rows.by_keys(tx, keys), worker, loads, most)
+    return _move(tx, [moves.claimed(job, worker_id, actor, rules.timeouts, tx.now) for job in taken])
+
+
+def report(tx: Tx, rules: Rules, report: Report, actor: str) -> Job:
+    """Take a worker's word for what became of its job."""
+    outcome = report_many(tx, rules, [report], actor)[0]
+    if isinstance(outcome, Refusal):
+        raise outcome
+    return outcome
+
+
+def report_many(tx: Tx, rules: Rules, reports: Sequence[Report], actor: str) -> list[Job | Refusal]:
+    """Take reports in order, each on what the ones before it left; one refused leaves the others standing."""
+    jobs = _lock_all(tx, {report.job for report in reports})
+    changes: list[Change] = []
+    outcomes: list[Job | Refusal] = []
+    for report in reports:
+        try:
+            job = jobs.get(report.job)
+            if job is None:
+                raise _missing(tx, report.job)
+            change = _reported(tx, rules, job, report, actor, changes)
+            if change is not None:
+                changes.append(change)
+                jobs[job.id] = change.after
+            outcomes.append(jobs[job.id])
+        except Refusal as refusal:
+            outcomes.append(refusal)
+    _move(tx, changes)
+    return outcomes
+
+
+def cancel(tx: Tx, rules: Rules, id: str, caller: Caller, detail: str | None = None) -> Job:
+    """Call a job off; its worker learns of it and stops it."""
+    job = _lock(tx, id)
+    access.check_end(caller, job)
+    if job.is_final:
+        raise Conflict(
+            f"job {id} is already {job.state}: there is nothing to cancel", Kind.ALREADY_ENDED, current_state=job.state
+        )
+    payload = Payload(detail=detail or f"Cancelled by {caller.actor}")
+    change = moves.moved(job, State.CANCELLED, payload, None, caller.actor, rules.timeouts, tx.now)
+    return _move(tx, [change])[0]
+
+
+def delete(tx: Tx, rules: Rules, id: str, caller: Caller) -> None:
+    """Remove a job and its history; one not over is cancelled first, or refused, as the contract says."""
+    job = _lock(tx, id)
+    access.check_end(caller, job)
+    if not job.is_final:
+        if not rules.ends_running_on_delete:
+            raise Conflict(
+                f"cannot delete job {id} in non-terminal status: cancel it first", Kind.NOT_ENDED, current_state=job.state
+            )
+        job = cancel(tx, rules, id, caller, f"Deleted by {caller.actor}")
+    rows.bury(tx, job, caller.actor)
+    if rows.delete(tx, job) != 1:
+        raise _changed_meanwhile([id])
+    tx.announce(News("job", id, "deleted"))
+
+
+def resolve_stalled(tx: Tx, rules: Rules, most: int) -> int:
+    """Fail, cancel or requeue the jobs that have been silent for too long; return how many."""
+    changes = []
+    reopened = []
+    for job in rows.overdue(tx, most):
+        verdict = policy.stalled(job, rules.timeouts, tx.now)
+        if verdict is None or job.pool != rules.pool:
+            continue
+        if verdict.state is None:
+            reopened.append((job, verdict.detail))
+        else:
+            payload = Payload(worker=job.worker, detail=verdict.detail)
+            changes.append(
+                moves.moved(job, verdict.state, payload, verdict.cause, "server", rules.timeouts, tx.now)
+            )
+    _move(tx, changes)
+    _reopen(tx, reopened)
+    return len(changes) + len(reopened)
+
+
+def _move(tx: Tx, changes: Sequence[Change]) -> list[Job]:
+    """The one place where a job's state is written, its history with it."""
+    if not changes:
+        return []
+    _write(tx, changes)
+    for change in changes:
+        _announce(tx, change)
+    return [change.after for change in changes]
+
+
+def _reopen(tx: Tx, jobs: Sequence[tuple[Job, str]]) -> None:
+    """The one place where a job's next attempt is opened."""
+    changes = [moves.reopened(job, detail, "server", tx.now) for job, detail in jobs]
+    if not changes:
+        return
+    _write(tx, changes)
+    for change in changes:
+        _announce(tx, change)
+        _announce_ready(tx, change.after)
+
+
+def _write(tx: Tx, changes: Sequence[Change]) -> None:
+    """Each job from its first to its last value in these changes, if it still is as it was, and every transition."""
+    first: dict[int, Job] = {}
+    last: dict[int, Job] = {}
+    for change in changes:
+        first.setdefault(change.before.key, change.before)
+        last[change.before.key] = change.after
+    if rows.save(tx, [(first[key], last[key]) for key in first]) != len(first):
+        raise _changed_meanwhile([job.id for job in first.values()])
+    rows.record(tx, [change.transition for change in changes])
+
+
+def _reported(
+    tx: Tx, rules: Rules, job: Job, report: Report, actor: str, pending: Sequence[Change]
+) -> Change | None:
+    """What a report makes of its job, None when it was taken before."""
+    verdict = judge(job, report.state, rules.moves)
+    if verdict is not Verdict.MOVE and _was_taken(tx, job, report, pending):
+        return None
+    check_holder(job, report.payload.worker, report.epoch)
+    match verdict:
+        case Verdict.MOVE:
+            return moves.moved(job, report.state, report.payload, report.cause, actor, rules.timeouts, tx.now)
+        case Verdict.NOTE:
+            return moves.noted(job, report.payload, actor, rules.timeouts, tx.now)
+        case Verdict.CONFLICT:
+            raise _illegal(job, report)
+
+
+def _was_taken(tx: Tx, job: Job, report: Report, pending: Sequence[Change]) -> bool:
+    """Whether an identical report of this attempt was accepted before, or earlier in this batch."""
+    if report.epoch is not None and report.epoch != job.epoch:
+        return False
+    known = [change.transition for change in pending if change.before.key == job.key]
+    known += rows.reports(tx, job, report.state)
+    return any(t.new is report.state and t.payload == report.payload for t in known)
+
+
+def _illegal(job: Job, report: Report) -> Conflict:
+    over = " and is over" if job.is_final else ""
+    kind = Kind.ALREADY_ENDED if job.is_final else Kind.ILLEGAL_MOVE
+    return Conflict(
+        f"cannot transition job {job.id} from {job.state} to {report.state}: it is {job.state}{over}",
+        kind,
+        current_state=job.state,
+    )
+
+
+def _lock(tx: Tx, id: str) -> Job:
+    job = rows.lock(tx, id)
+    if job is None:
+        raise _missing(tx, id)
+    return job
+
+
+def _lock_all(tx: Tx, wanted: Collection[str]) -> dict[str, Job]:
+    if len(wanted) == 1:
+        job = rows.lock(tx, next(iter(wanted)))
+        return {job.id: job} if job else {}
+    return rows.lock_many(tx, wanted)
+
+
+def _missing(tx: Tx, id: str) -> NotFound:
+    if rows.is_buried(tx, id):
+        return NotFound(f"job {id} was deleted: stop working on it", Kind.DELETED_JOB)
+    return NotFound(f"there is no job {id[:64]}", Kind.UNKNOWN_JOB)
+
+
+def _changed_meanwhile(changed: Sequence[str]) -> Conflict:
+    return Conflict(
+        f"job {', '.join(changed[:3])} was changed by somebody else meanwhile: look again", Kind.CHANGED_MEANWHILE
+    )
+
+
+def _fitting(jobs: Sequence[Job], worker: Worker, loads: Sequence[Load], most: int) -> list[Job]:
+    """The first jobs, in order, for which the worker has room."""
+    taken: list[Job] = []
+    held = {(load.processor, load.profile): load.count for load in loads}
+    for job in jobs:
+        now = [Load(processor, profile, count) for (processor, profile), count in held.items()]
+        offers = [offer for offer in worker.offers if workers.fits(offer, job.processor, job.profile)]
+        if job.state is State.READY and any(workers.room(offer, now) != 0 for offer in offers):
+            taken.append(job)
+            held = workers.loads_after(held, job)
+        if len(taken) == most:
+            break
+    return taken
+
+
+def _lanes(tx: Tx, pool: str, offers: Sequence[Offer]) -> list[Lane]:
+    """The lanes these offers may claim from; only an open offer needs to know which lanes there are."""
+    lanes: dict[Lane, None] = {}
+    known: list[Lane] | None = None
+    for offer in offers:
+        if offer.processor in workers.WILDCARDS or offer.profile is None or offer.profile in workers.WILDCARDS:
+            known = _ready_lanes(tx, pool) if known is None else known
+            lanes.update((lane, None) for lane in known if workers.fits(offer, *lane))
+        else:
+            lanes.update({(offer.processor, offer.profile): None, (offer.processor, None): None})
+    return list(lanes)
+
+
+def _ready_lanes(tx: Tx, pool: str) -> list[Lane]:
+    return [(t.processor, t.profile) for t in rows.tallies(tx, pool) if t.state is State.READY]
+
+
+def _ready_page(tx: Tx, pool: str, wanted: Filter, page: Page) -> list[int]:
+    """Keys of ready jobs in the order of claiming; a job without a profile is ready for every profile."""
+    if wanted.processor is None:
+        return rows.queue_page(tx, pool, wanted.profile, page.limit, page.offset)
+    if wanted.profile is None:
+        lanes = [lane for lane in _ready_lanes(tx, pool) if lane[0] == wanted.processor]
+    else:
+        lanes = [(wanted.processor, wanted.profile), (wanted.processor, None)]
+    end = page.offset + page.limit
+    heads = [[(-priority, key) for key, priority in rows.lane_head(tx, pool, lane, end)] for lane in lanes]
+    return [key for _, key in merge(*heads)][page.offset : end]
+
+
+def _page(tx: Tx, rules: Rules, wanted: Filter, page: Page) -> list[int]:
+    return rows.page(tx, rules.pool, wanted.state, wanted.processor, wanted.profile, page.limit, page.offset)
+
+
+def _count(tx: Tx, pool: str, wanted: Filter) -> int:
+    profiles = {wanted.profile, None} if _takes_any_profile(wanted) else {wanted.profile}
+    return sum(
+        tally.jobs
+        for tally in rows.tallies(tx, pool)
+        if (wanted.state is None or tally.state is wanted.state)
+        and (wanted.processor is None or tally.processor == wanted.processor)
+        and (wanted.profile is None or tally.profile in profiles)
+    )
+
+
+def _takes_any_profile(wanted: Filter) -> bool:
+    return wanted.state is State.READY and wanted.processor is not None
+
+
+def _announce(tx: Tx, change: Change) -> None:
+    """Tell who follows the job, and its worker when somebody else ended its lease."""
+    before, after = change.before, change.after
+    tx.announce(News("job", after.id, after.state))
+    if before.is_held and not after.is_held and before.worker and change.transition.actor != f"worker:{before.worker}":
+        tx.announce(News("worker", before.worker, after.id))
+    if before.state is State.READY and after.state is not State.READY:
+        tx.announce(News("taken", after.id))
+
+
+def _announce_ready(tx: Tx, job: Job) -> None:
+    tx.announce(News("ready", f"{job.pool}/{job.processor}/{job.profile or ''}", job.id))

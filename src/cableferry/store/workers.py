@@ -1,0 +1,83 @@
+"""Rows of workers and their sessions."""
+
+from datetime import datetime
+from datetime import timedelta as _span
+
+import msgspec
+
+from cableferry.core.workers import Offer, Session, Worker
+from cableferry.store.tx import EPOCH, Row, Tx, micros, moment, statement
+
+_COLUMNS = (
+    "id, pool, hostname, offers, registered_at, seen_at, session_id, session_host, session_pid, session_started_at,"
+    " session_seen_at"
+)
+_GET = statement("worker_by_id", f"SELECT {_COLUMNS} FROM workers WHERE id = ?")
+# two claims of one worker must not both count its free slots: the second waits for the first
+_LOCK = statement(
+    "worker_by_id_locked",
+    sqlite=f"SELECT {_COLUMNS} FROM workers WHERE id = ?",
+    postgres=f"SELECT {_COLUMNS} FROM workers WHERE id = ? FOR UPDATE",
+)
+_PUT = statement(
+    "worker_registered",
+    f"""INSERT INTO workers ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET pool = excluded.pool, hostname = excluded.hostname, offers = excluded.offers,
+    seen_at = excluded.seen_at, session_id = excluded.session_id, session_host = excluded.session_host,
+    session_pid = excluded.session_pid, session_started_at = excluded.session_started_at,
+    session_seen_at = excluded.session_seen_at""",
+)
+_SEEN = statement("worker_seen", "UPDATE workers SET seen_at = ? WHERE id = ?")
+_SESSION_SEEN = statement(
+    "session_seen", "UPDATE workers SET seen_at = ?, session_seen_at = ? WHERE id = ? AND session_id = ?"
+)
+_LIST = statement("workers_of_pool", f"SELECT {_COLUMNS} FROM workers WHERE pool = ? ORDER BY id")
+_DELETE = statement("worker_deleted", "DELETE FROM workers WHERE id = ?")
+
+_DECODE = msgspec.json.Decoder(tuple[Offer, ...])
+
+
+def get(tx: Tx, id: str) -> Worker | None:
+    row = tx.one(_GET, (id,))
+    return _worker(row) if row else None
+
+
+def lock(tx: Tx, id: str) -> Worker | None:
+    row = tx.one(_LOCK, (id,))
+    return _worker(row) if row else None
+
+
+def put(tx: Tx, worker: Worker) -> None:
+    """Register the worker, or replace what it said of itself before."""
+    s = worker.session
+    session = (s.id, s.host, s.pid, micros(s.started_at), micros(worker.session_seen_at)) if s else (None,) * 5
+    offers = msgspec.json.encode(worker.offers).decode()
+    times = (micros(worker.registered_at), micros(worker.seen_at))
+    tx.run(_PUT, (worker.id, worker.pool, worker.hostname, offers, *times, *session))
+
+
+def seen(tx: Tx, id: str, session: str | None) -> int:
+    """Note that the worker lives, and its session if it has one."""
+    now = micros(tx.now)
+    if session is not None:
+        return tx.run(_SESSION_SEEN, (now, now, id, session))
+    return tx.run(_SEEN, (now, id))
+
+
+def of_pool(tx: Tx, pool: str) -> list[Worker]:
+    return [_worker(row) for row in tx.all(_LIST, (pool,))]
+
+
+def delete(tx: Tx, id: str) -> int:
+    return tx.run(_DELETE, (id,))
+
+
+def _worker(row: Row) -> Worker:
+    session = Session(row[6], row[7], row[8], moment(row[9])) if row[6] else None
+    return Worker(
+        row[0], row[1], row[2], _DECODE.decode(row[3]), _time(row[4]), _time(row[5]), session, moment(row[10])
+    )
+
+
+def _time(value: int) -> datetime:
+    return EPOCH + _span(microseconds=value)
