@@ -10,6 +10,7 @@ from tests.house.lists import (
     BROAD_EXCEPTS,
     LIBRARIES,
     LOOSE_TYPES,
+    MOVES,
     PATCHES,
     PURE_LIBRARIES,
     SLEEPS,
@@ -94,6 +95,15 @@ def sql_outside_the_store(source: Source) -> Iterator[str]:
         for node in ast.walk(source.tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and SQL.match(node.value):
                 yield source.at(node, "a statement outside the store")
+
+
+def moves_in_one_place(source: Source) -> Iterator[str]:
+    """A job gets another state in one file, and every guard stands there."""
+    if source.place != MOVES:
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "replace":
+                if "state" in (keyword.arg for keyword in node.keywords):
+                    yield source.at(node, f"a state is written outside {MOVES}")
 
 
 def long_functions(source: Source) -> Iterator[str]:
