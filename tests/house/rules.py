@@ -101,9 +101,10 @@ def moves_in_one_place(source: Source) -> Iterator[str]:
     """A job gets another state in one file, and every guard stands there."""
     if source.place != MOVES:
         for node in ast.walk(source.tree):
-            if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "replace":
-                if "state" in (keyword.arg for keyword in node.keywords):
-                    yield source.at(node, f"a state is written outside {MOVES}")
+            match node:
+                case ast.Call(func=func, keywords=keywords) if dotted(func).rpartition(".")[2] == "replace":
+                    if "state" in [keyword.arg for keyword in keywords]:
+                        yield source.at(node, f"a state is written outside {MOVES}")
 
 
 def long_functions(source: Source) -> Iterator[str]:
