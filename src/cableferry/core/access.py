@@ -96,7 +96,7 @@ def check(caller: Caller, need: Need) -> None:
 
 
 def check_end(caller: Caller, job: Job) -> None:
-    """Refuse to cancel or delete a job that is not the caller's: its creator's, its holder's, or a Manager's."""
+    """Refuse to end another's job: its creator may, its holder may, and a Manager."""
     match caller:
         case Claimant() if job.created_by != caller.actor and (
             caller.worker is None or job.worker != caller.worker

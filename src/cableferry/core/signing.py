@@ -49,7 +49,7 @@ def verify_any(secrets: Iterable[bytes], messages: Iterable[bytes], signature: s
     found = None
     texts = tuple(messages)
     for position, secret in enumerate(secrets):
-        if any([verify(secret, text, signature) for text in texts]) and found is None:
+        if any(verify(secret, text, signature) for text in texts) and found is None:
             found = position
     return found
 
