@@ -1,0 +1,132 @@
+"""One call from its parts to its reply: headers, signature, patience and typed trouble."""
+
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import msgspec
+
+from cableferry.client import errors, http, patience, schemes
+from cableferry.client.clock import Clock
+from cableferry.client.errors import BadAnswer, Problem, Unreachable
+from cableferry.client.http import Connection, Reply
+from cableferry.client.patience import Patience
+from cableferry.client.schemes import Scheme
+from cableferry.wire.emx2 import VERSION
+
+_PROBLEMS = msgspec.json.Decoder(Problem, strict=False)
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """What one call asks; the key, the session and the rest stay the same in every try."""
+
+    method: str
+    target: str
+    body: bytes = b""
+    headers: dict[str, str] = {}
+    wait_seconds: int = 0
+
+
+class Caller:
+    """Everything calls to one server have in common."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        scheme: Scheme,
+        patience: Patience | None = None,
+        pause: Callable[[float], object] = time.sleep,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.connection = connection
+        self.scheme = scheme
+        self.clock = Clock()
+        self._patience = patience or Patience()
+        self._pause = pause
+        self._now = now
+
+    def call(self, ask: Ask) -> Reply:
+        """The reply of the first try that is neither lost nor told to come back."""
+        waits = patience.pauses(self._patience)
+        tries = 1
+        while True:
+            outcome = self._corrected(ask)
+            pause = next(waits, None)
+            if not _is_passing(outcome) or pause is None:
+                return _settled(outcome, tries)
+            told = (
+                patience.retry_after(outcome.headers.get("retry-after"), self._now())
+                if isinstance(outcome, Reply)
+                else None
+            )
+            if told is not None and told > self._patience.most_seconds:
+                return _settled(outcome, tries)
+            self._pause(pause if told is None else told + pause)
+            tries += 1
+
+    def _corrected(self, ask: Ask) -> Reply | Unreachable:
+        """One try, and one more when the server says that our clock is off and by how much."""
+        outcome = self._once(ask)
+        if isinstance(outcome, Reply) and outcome.status == 401 and self._was_told_the_time(outcome):
+            return self._once(ask)
+        return outcome
+
+    def _was_told_the_time(self, reply: Reply) -> bool:
+        problem = _problem(reply)
+        return problem.kind == "clock-skew" and self.clock.learn(problem.server_time, reply)
+
+    def _once(self, ask: Ask) -> Reply | Unreachable:
+        try:
+            reply = self.connection.send(self._request(ask))
+        except Unreachable as error:
+            return error
+        if reply.status != 401:
+            self.clock.follow(reply)
+        return reply
+
+    def _request(self, ask: Ask) -> http.Request:
+        """Signed afresh for every try: a nonce is good for one."""
+        stamp = (str(int(self.clock.at(self._now()).timestamp())), uuid.uuid4().hex)
+        proof = schemes.headers(self.scheme, ask.method, ask.target, ask.body, stamp)
+        standing = {
+            "Accept": "application/json",
+            "Content-Type": "application/json",
+            "X-EMX2-API-Version": VERSION,
+            "X-Request-Id": str(uuid.uuid4()),
+        }
+        return http.Request(
+            ask.method,
+            ask.target,
+            {**standing, **ask.headers, **proof},
+            ask.body,
+            http.READ_SECONDS + ask.wait_seconds,
+        )
+
+
+def _is_passing(outcome: Reply | Unreachable) -> bool:
+    return isinstance(outcome, Unreachable) or outcome.status in patience.RETRIED
+
+
+def _settled(outcome: Reply | Unreachable, tries: int) -> Reply:
+    if isinstance(outcome, Unreachable):
+        raise outcome
+    reply = msgspec.structs.replace(outcome, tries=tries)
+    if reply.status < 300 or reply.status == 304:
+        return reply
+    if reply.status < 400:
+        raise BadAnswer(f"the server sends us elsewhere ({reply.status}): give its own address instead")
+    after = patience.retry_after(reply.headers.get("retry-after"), reply.received_at)
+    raise errors.refused(_problem(reply), after, tries)
+
+
+def _problem(reply: Reply) -> Problem:
+    """The problem document; for an answer without one, what its status says."""
+    try:
+        problem = _PROBLEMS.decode(reply.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        text = reply.body[:200].decode("utf-8", "replace").strip()
+        return Problem(
+            status=reply.status, title="Refused", detail=text or f"the server answered {reply.status}"
+        )
+    return msgspec.structs.replace(problem, status=reply.status)
