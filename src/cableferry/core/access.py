@@ -98,12 +98,8 @@ def check(caller: Caller, need: Need) -> None:
 def check_end(caller: Caller, job: Job) -> None:
     """Refuse to end another's job: its creator may, its holder may, and a Manager."""
     match caller:
-        case Claimant() if job.created_by != caller.actor and (
-            caller.worker is None or job.worker != caller.worker
-        ):
-            raise Forbidden(
-                f"job {job.id} is neither leased to nor created by {caller.actor}", Kind.NOT_YOURS
-            )
+        case Claimant() if job.created_by != caller.actor and (caller.worker is None or job.worker != caller.worker):
+            raise Forbidden(f"job {job.id} is neither leased to nor created by {caller.actor}", Kind.NOT_YOURS)
         case Person() if caller.role < Role.MANAGER and job.submit_user != caller.name:
             owner = job.submit_user or "nobody"
             raise Forbidden(f"job {job.id} belongs to {owner}: a Manager may end it", Kind.NOT_YOURS)

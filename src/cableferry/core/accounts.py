@@ -53,9 +53,7 @@ class Session(msgspec.Struct, frozen=True):
 def check_name(name: str) -> str:
     """Refuse names that two people could read as one."""
     if not NAME.fullmatch(name):
-        raise Invalid(
-            f"the name {name[:64]!r} is not allowed: lower-case letters, digits and . _ @ + -, at most 64"
-        )
+        raise Invalid(f"the name {name[:64]!r} is not allowed: lower-case letters, digits and . _ @ + -, at most 64")
     return name
 
 

@@ -1,10 +1,10 @@
 """Refusals: the four ways the engine says no, and the kinds a caller can tell apart.
 
-    Refusal
-    ├── NotFound    the thing is not there (any more)
-    ├── Conflict    the thing is there, but not in a shape that allows this
-    ├── Invalid     the request makes no sense whatever the state
-    └── Forbidden   the caller may not do this
+Refusal
+├── NotFound    the thing is not there (any more)
+├── Conflict    the thing is there, but not in a shape that allows this
+├── Invalid     the request makes no sense whatever the state
+└── Forbidden   the caller may not do this
 """
 
 from enum import StrEnum

@@ -125,6 +125,14 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     inputs: msgspec.Raw = msgspec.Raw(b"null")
 
 
+class Filter(msgspec.Struct, frozen=True):
+    """Which jobs a list is about; no state means every state."""
+
+    state: State | None = None
+    processor: str | None = None
+    profile: str | None = None
+
+
 class Payload(msgspec.Struct, frozen=True, gc=False):
     """Everything a report says besides the state; two reports with equal payloads are one report."""
 
@@ -139,11 +147,12 @@ class Payload(msgspec.Struct, frozen=True, gc=False):
 
 
 class Report(msgspec.Struct, frozen=True, gc=False):
-    """A worker's statement that a job is now in a state."""
+    """Somebody's statement that a job is now in a state: its worker's, a user's or the server's."""
 
     job: str
     state: State
     payload: Payload
+    actor: str | None
     cause: Cause | None = None
     epoch: int | None = None
 

@@ -6,8 +6,9 @@ import msgspec
 from msgspec.structs import replace
 
 from cableferry.core import policy
-from cableferry.core.jobs import FINAL, Cause, Job, Payload, State, Transition
+from cableferry.core.jobs import FINAL, Job, Payload, Report, State, Transition
 from cableferry.core.policy import Timeouts
+from cableferry.core.workers import Speaker
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
@@ -21,7 +22,7 @@ class Change(msgspec.Struct, frozen=True, gc=False):
 _STAMPS = {State.CLAIMED: "claimed_at", State.SUBMITTED: "submitted_at", State.RUNNING: "started_at"}
 
 
-def claimed(job: Job, worker: str, actor: str, timeouts: Timeouts, now: datetime) -> Change:
+def claimed(job: Job, speaker: Speaker, timeouts: Timeouts, now: datetime) -> Change:
     """The job under a new lease; the raised epoch fences off every earlier holder."""
     ends = policy.ends_by(job, timeouts, now)
     after = replace(
@@ -29,47 +30,47 @@ def claimed(job: Job, worker: str, actor: str, timeouts: Timeouts, now: datetime
         state=State.CLAIMED,
         epoch=job.epoch + 1,
         revision=job.revision + 1,
-        worker=worker,
+        worker=speaker.worker,
         moved_at=now,
         touched_at=now,
         claimed_at=now,
         ends_by=ends,
         due_at=policy.due_at(job, State.CLAIMED, timeouts, now, ends),
     )
-    return _change(job, after, Payload(worker=worker, detail=f"Claimed by worker {worker}"), None, actor)
+    payload = Payload(worker=speaker.worker, detail=f"Claimed by worker {speaker.worker}")
+    return _change(job, after, Report(job.id, after.state, payload, speaker.actor))
 
 
-def moved(
-    job: Job, state: State, payload: Payload, cause: Cause | None, actor: str | None, timeouts: Timeouts, now: datetime
-) -> Change:
+def moved(job: Job, report: Report, timeouts: Timeouts, now: datetime) -> Change:
     """The job in its next state, with what the report said."""
+    state = report.state
     times = {"ended_at": now} if state in FINAL else {_STAMPS[state]: now} if state in _STAMPS else {}
     ends = None if state in FINAL else job.ends_by
     after = replace(
         job,
         state=state,
-        cause=cause,
+        cause=report.cause,
         revision=job.revision + 1,
         moved_at=now,
         touched_at=now,
         ends_by=ends,
         due_at=policy.due_at(job, state, timeouts, now, ends),
-        **_said(payload),
+        **_said(report.payload),
         **times,
     )
-    return _change(job, after, payload, cause, actor)
+    return _change(job, after, report)
 
 
-def noted(job: Job, payload: Payload, actor: str | None, timeouts: Timeouts, now: datetime) -> Change:
+def noted(job: Job, report: Report, timeouts: Timeouts, now: datetime) -> Change:
     """The job where it was, with what its worker said of it and a new time of silence."""
     after = replace(
         job,
         revision=job.revision + 1,
         touched_at=now,
         due_at=policy.due_at(job, job.state, timeouts, now, job.ends_by),
-        **_said(payload),
+        **_said(report.payload),
     )
-    return _change(job, after, payload, None, actor)
+    return _change(job, after, report)
 
 
 def reopened(job: Job, detail: str, actor: str | None, now: datetime) -> Change:
@@ -97,7 +98,8 @@ def reopened(job: Job, detail: str, actor: str | None, now: datetime) -> Change:
         due_at=None,
         ends_by=None,
     )
-    return _change(job, after, Payload(worker=job.worker, detail=detail), None, actor)
+    payload = Payload(worker=job.worker, detail=detail)
+    return _change(job, after, Report(job.id, after.state, payload, actor))
 
 
 def _said(payload: Payload) -> dict[str, str | float]:
@@ -109,7 +111,7 @@ def _said(payload: Payload) -> dict[str, str | float]:
 _SAYABLE = ("detail", "slurm_job_id", "output_artifact_id", "log_artifact_id", "phase", "message", "progress")
 
 
-def _change(before: Job, after: Job, payload: Payload, cause: Cause | None, actor: str | None) -> Change:
+def _change(before: Job, after: Job, report: Report) -> Change:
     transition = Transition(
         before.key,
         after.revision,
@@ -117,9 +119,9 @@ def _change(before: Job, after: Job, payload: Payload, cause: Cause | None, acto
         after.epoch,
         before.state,
         after.state,
-        cause,
-        actor,
+        report.cause,
+        report.actor,
         after.touched_at,
-        payload,
+        report.payload,
     )
     return Change(before, after, transition)

@@ -42,6 +42,7 @@ class Rules(msgspec.Struct, frozen=True):
     pool: str
     moves: Machine[State]
     timeouts: Timeouts
+    words: Mapping[State, str]
     session_ttl: timedelta = timedelta(seconds=90)
     worker_silence: timedelta = timedelta(seconds=300)
     ends_running_on_delete: bool = True
@@ -82,7 +83,10 @@ def due_at(job: Job, state: State, timeouts: Timeouts, now: datetime, ends: date
 def limit(job: Job, state: State, timeouts: Timeouts) -> float | None:
     """How many seconds a job may be silent in a state: by profile, then processor, then for all."""
     field = _FIELDS.get(state)
-    return None if field is None else _first(job, timeouts, field)
+    if field is None:
+        return None
+    values: list[float | None] = [getattr(limits, field) for limits in _wider(job, timeouts)]
+    return next((value for value in values if value is not None), None)
 
 
 def stalled(job: Job, timeouts: Timeouts, now: datetime) -> Verdict | None:
@@ -91,7 +95,9 @@ def stalled(job: Job, timeouts: Timeouts, now: datetime) -> Verdict | None:
         return None
     if job.ends_by is not None and job.ends_by <= now:
         return Verdict(
-            State.FAILED, Cause.TIMEOUT, f"timeout: job timeout_seconds ({job.timeout_seconds}s) exceeded since its claim"
+            State.FAILED,
+            Cause.TIMEOUT,
+            f"timeout: job timeout_seconds ({job.timeout_seconds}s) exceeded since its claim",
         )
     if job.state is State.CLAIMED:
         return _unsubmitted(job, timeouts)
@@ -101,17 +107,23 @@ def stalled(job: Job, timeouts: Timeouts, now: datetime) -> Verdict | None:
 
 
 def _unsubmitted(job: Job, timeouts: Timeouts) -> Verdict:
-    detail = f"timeout: worker {job.worker} did not submit within {limit(job, job.state, timeouts) or 0:g}s of its claim"
-    match _first(job, timeouts, "after_claimed"):
+    seconds = limit(job, job.state, timeouts) or 0
+    detail = f"timeout: worker {job.worker} did not submit within {seconds:g}s of its claim"
+    choices = (limits.after_claimed for limits in _wider(job, timeouts))
+    match next((choice for choice in choices if choice is not None), Stalled.FAIL):
         case Stalled.PENDING:
             return Verdict(None, None, detail)
         case Stalled.CANCEL:
             return Verdict(State.CANCELLED, None, detail)
-        case _:
+        case Stalled.FAIL:
             return Verdict(State.FAILED, Cause.NOT_SUBMITTED, detail)
 
 
-def _first(job: Job, timeouts: Timeouts, field: str) -> float | None:
-    wider = (timeouts.profiles.get(job.profile or ""), timeouts.processors.get(job.processor), timeouts.default)
-    values = (getattr(limits, field) for limits in wider if limits is not None)
-    return next((value for value in values if value is not None), None)
+def _wider(job: Job, timeouts: Timeouts) -> tuple[Limits, ...]:
+    """The rules that apply to a job, the narrowest first."""
+    rules = (
+        timeouts.profiles.get(job.profile or ""),
+        timeouts.processors.get(job.processor),
+        timeouts.default,
+    )
+    return tuple(limits for limits in rules if limits is not None)

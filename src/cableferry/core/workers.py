@@ -41,6 +41,23 @@ class Worker(msgspec.Struct, frozen=True):
     session_seen_at: datetime | None = None
 
 
+class Registration(msgspec.Struct, frozen=True):
+    """What a worker says of itself."""
+
+    id: str
+    hostname: str | None = None
+    offers: tuple[Offer, ...] = ()
+    session: Session | None = None
+
+
+class Speaker(msgspec.Struct, frozen=True, gc=False):
+    """The worker a request speaks for, its daemon's session if it keeps one, and who says so."""
+
+    worker: str
+    session: str | None
+    actor: str
+
+
 class Load(msgspec.Struct, frozen=True, gc=False):
     """How many jobs of one (processor, profile) a worker holds."""
 
@@ -54,6 +71,11 @@ def fits(offer: Offer, processor: str, profile: str | None) -> bool:
     if offer.processor != processor and offer.processor not in WILDCARDS:
         return False
     return profile is None or offer.profile is None or offer.profile == profile or offer.profile in WILDCARDS
+
+
+def is_open(offer: Offer) -> bool:
+    """Whether the offer covers lanes it does not name."""
+    return offer.processor in WILDCARDS or offer.profile is None or offer.profile in WILDCARDS
 
 
 def room(offer: Offer, loads: Collection[Load]) -> int | None:

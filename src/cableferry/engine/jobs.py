@@ -1,45 +1,36 @@
 """What can be done with a job: each function is one thing a caller can do, inside one transaction."""
 
 from collections.abc import Collection, Sequence
-from heapq import merge
-
-import msgspec
 
 from cableferry.core import access, moves, policy, workers
 from cableferry.core.access import Caller
-from cableferry.core.errors import Conflict, Invalid, Kind, NotFound, Refusal
-from cableferry.core.jobs import Draft, Job, Payload, Report, State, Transition, Verdict, check_holder, judge
+from cableferry.core.errors import Conflict, Kind, NotFound, Refusal
+from cableferry.core.jobs import (
+    Draft,
+    Job,
+    Payload,
+    Report,
+    State,
+    Transition,
+    Verdict,
+    check_holder,
+    judge,
+)
 from cableferry.core.moves import Change
-from cableferry.core.paging import Page
 from cableferry.core.policy import Rules
-from cableferry.core.workers import Load, Offer, Worker
-from cableferry.engine import ids
+from cableferry.core.workers import Speaker
+from cableferry.engine import ids, queue
 from cableferry.engine import workers as registered
+from cableferry.store import history as history_rows
 from cableferry.store import jobs as rows
-from cableferry.store.jobs import Lane
 from cableferry.store.tx import News, Tx
-
-
-class Filter(msgspec.Struct, frozen=True):
-    """Which jobs a list is about; no state means every state."""
-
-    state: State | None = None
-    processor: str | None = None
-    profile: str | None = None
-
-
-class Listing(msgspec.Struct, frozen=True):
-    """One page of jobs and how many there are in all."""
-
-    jobs: list[Job]
-    total: int
 
 
 def create(tx: Tx, rules: Rules, draft: Draft) -> Job:
     """A new job, ready to be claimed."""
     job = rows.add(tx, ids.new(tx.now), rules.pool, draft)
     payload = Payload(detail="Job created")
-    rows.record(tx, [Transition(job.key, 1, 1, 0, None, job.state, None, draft.created_by, tx.now, payload)])
+    history_rows.record(tx, [Transition(job.key, 1, 1, 0, None, job.state, None, draft.created_by, tx.now, payload)])
     _announce_ready(tx, job)
     return job
 
@@ -51,46 +42,35 @@ def get(tx: Tx, id: str) -> Job:
     return job
 
 
-def find(tx: Tx, rules: Rules, wanted: Filter, page: Page) -> Listing:
-    """A page of jobs: ready ones in the order of claiming, others by age."""
-    keys = _ready_page(tx, rules.pool, wanted, page) if wanted.state is State.READY else _page(tx, rules, wanted, page)
-    return Listing(rows.by_keys(tx, keys), _count(tx, rules.pool, wanted))
-
-
 def history(tx: Tx, id: str, after: int = 0, most: int = 10_000) -> list[Transition]:
-    return rows.history(tx, get(tx, id).key, after, most)
+    return history_rows.of_job(tx, get(tx, id).key, after, most)
 
 
-def claim(tx: Tx, rules: Rules, id: str, worker_id: str, session: str | None, actor: str) -> Job:
+def claim(tx: Tx, rules: Rules, id: str, speaker: Speaker) -> Job:
     """Lease a ready job to a worker that offers to run it and has room."""
-    worker = registered.claimant(tx, rules, worker_id, session)
+    worker = registered.claimant(tx, speaker)
     job = _lock(tx, id)
     workers.check_ready(job)
-    workers.check_claim(job, worker, rows.loads(tx, worker_id))
-    return _move(tx, [moves.claimed(job, worker_id, actor, rules.timeouts, tx.now)])[0]
+    workers.check_claim(job, worker, rows.loads(tx, worker.id))
+    return _move(tx, [moves.claimed(job, speaker, rules.timeouts, tx.now)])[0]
 
 
-def claim_many(tx: Tx, rules: Rules, worker_id: str, session: str | None, most: int, actor: str) -> list[Job]:
+def claim_many(tx: Tx, rules: Rules, speaker: Speaker, most: int) -> list[Job]:
     """Lease up to `most` jobs over all that a worker offers, by priority, then age."""
-    worker = registered.claimant(tx, rules, worker_id, session)
-    loads = rows.loads(tx, worker_id)
-    offers = [offer for offer in worker.offers if workers.room(offer, loads) != 0]
-    lanes = _lanes(tx, rules.pool, offers)
-    heads = [[(-priority, key) for key, priority in rows.lane_head_locked(tx, rules.pool, lane, most)] for lane in lanes]
-    keys = [key for _, key in merge(*heads)]
-    taken = _fitting(rows.by_keys(tx, keys), worker, loads, most)
-    return _move(tx, [moves.claimed(job, worker_id, actor, rules.timeouts, tx.now) for job in taken])
+    worker = registered.claimant(tx, speaker)
+    jobs = queue.claimable(tx, rules.pool, worker, most)
+    return _move(tx, [moves.claimed(job, speaker, rules.timeouts, tx.now) for job in jobs])
 
 
-def report(tx: Tx, rules: Rules, report: Report, actor: str) -> Job:
+def report(tx: Tx, rules: Rules, report: Report) -> Job:
     """Take a worker's word for what became of its job."""
-    outcome = report_many(tx, rules, [report], actor)[0]
+    outcome = report_many(tx, rules, [report])[0]
     if isinstance(outcome, Refusal):
         raise outcome
     return outcome
 
 
-def report_many(tx: Tx, rules: Rules, reports: Sequence[Report], actor: str) -> list[Job | Refusal]:
+def report_many(tx: Tx, rules: Rules, reports: Sequence[Report]) -> list[Job | Refusal]:
     """Take reports in order, each on what the ones before it left; one refused leaves the others standing."""
     jobs = _lock_all(tx, {report.job for report in reports})
     changes: list[Change] = []
@@ -100,7 +80,7 @@ def report_many(tx: Tx, rules: Rules, reports: Sequence[Report], actor: str) -> 
             job = jobs.get(report.job)
             if job is None:
                 raise _missing(tx, report.job)
-            change = _reported(tx, rules, job, report, actor, changes)
+            change = _reported(tx, rules, job, report, changes)
             if change is not None:
                 changes.append(change)
                 jobs[job.id] = change.after
@@ -117,11 +97,13 @@ def cancel(tx: Tx, rules: Rules, id: str, caller: Caller, detail: str | None = N
     access.check_end(caller, job)
     if job.is_final:
         raise Conflict(
-            f"job {id} is already {job.state}: there is nothing to cancel", Kind.ALREADY_ENDED, current_state=job.state
+            f"job {id} is already {rules.words[job.state]}: there is nothing to cancel",
+            Kind.ALREADY_ENDED,
+            current_state=job.state,
         )
     payload = Payload(detail=detail or f"Cancelled by {caller.actor}")
-    change = moves.moved(job, State.CANCELLED, payload, None, caller.actor, rules.timeouts, tx.now)
-    return _move(tx, [change])[0]
+    report = Report(id, State.CANCELLED, payload, caller.actor)
+    return _move(tx, [moves.moved(job, report, rules.timeouts, tx.now)])[0]
 
 
 def delete(tx: Tx, rules: Rules, id: str, caller: Caller) -> None:
@@ -131,7 +113,9 @@ def delete(tx: Tx, rules: Rules, id: str, caller: Caller) -> None:
     if not job.is_final:
         if not rules.ends_running_on_delete:
             raise Conflict(
-                f"cannot delete job {id} in non-terminal status: cancel it first", Kind.NOT_ENDED, current_state=job.state
+                f"cannot delete job {id} in non-terminal status: cancel it first",
+                Kind.NOT_ENDED,
+                current_state=job.state,
             )
         job = cancel(tx, rules, id, caller, f"Deleted by {caller.actor}")
     rows.bury(tx, job, caller.actor)
@@ -144,17 +128,16 @@ def resolve_stalled(tx: Tx, rules: Rules, most: int) -> int:
     """Fail, cancel or requeue the jobs that have been silent for too long; return how many."""
     changes = []
     reopened = []
-    for job in rows.overdue(tx, most):
+    for job in rows.overdue(tx, rules.pool, most):
         verdict = policy.stalled(job, rules.timeouts, tx.now)
-        if verdict is None or job.pool != rules.pool:
+        if verdict is None:
             continue
         if verdict.state is None:
             reopened.append((job, verdict.detail))
         else:
             payload = Payload(worker=job.worker, detail=verdict.detail)
-            changes.append(
-                moves.moved(job, verdict.state, payload, verdict.cause, "server", rules.timeouts, tx.now)
-            )
+            report = Report(job.id, verdict.state, payload, "server", verdict.cause)
+            changes.append(moves.moved(job, report, rules.timeouts, tx.now))
     _move(tx, changes)
     _reopen(tx, reopened)
     return len(changes) + len(reopened)
@@ -190,12 +173,10 @@ def _write(tx: Tx, changes: Sequence[Change]) -> None:
         last[change.before.key] = change.after
     if rows.save(tx, [(first[key], last[key]) for key in first]) != len(first):
         raise _changed_meanwhile([job.id for job in first.values()])
-    rows.record(tx, [change.transition for change in changes])
+    history_rows.record(tx, [change.transition for change in changes])
 
 
-def _reported(
-    tx: Tx, rules: Rules, job: Job, report: Report, actor: str, pending: Sequence[Change]
-) -> Change | None:
+def _reported(tx: Tx, rules: Rules, job: Job, report: Report, pending: Sequence[Change]) -> Change | None:
     """What a report makes of its job, None when it was taken before."""
     verdict = judge(job, report.state, rules.moves)
     if verdict is not Verdict.MOVE and _was_taken(tx, job, report, pending):
@@ -203,11 +184,11 @@ def _reported(
     check_holder(job, report.payload.worker, report.epoch)
     match verdict:
         case Verdict.MOVE:
-            return moves.moved(job, report.state, report.payload, report.cause, actor, rules.timeouts, tx.now)
+            return moves.moved(job, report, rules.timeouts, tx.now)
         case Verdict.NOTE:
-            return moves.noted(job, report.payload, actor, rules.timeouts, tx.now)
+            return moves.noted(job, report, rules.timeouts, tx.now)
         case Verdict.CONFLICT:
-            raise _illegal(job, report)
+            raise _illegal(rules, job, report)
 
 
 def _was_taken(tx: Tx, job: Job, report: Report, pending: Sequence[Change]) -> bool:
@@ -215,18 +196,15 @@ def _was_taken(tx: Tx, job: Job, report: Report, pending: Sequence[Change]) -> b
     if report.epoch is not None and report.epoch != job.epoch:
         return False
     known = [change.transition for change in pending if change.before.key == job.key]
-    known += rows.reports(tx, job, report.state)
+    known += history_rows.reports(tx, job, report.state)
     return any(t.new is report.state and t.payload == report.payload for t in known)
 
 
-def _illegal(job: Job, report: Report) -> Conflict:
-    over = " and is over" if job.is_final else ""
+def _illegal(rules: Rules, job: Job, report: Report) -> Conflict:
+    old, new = rules.words[job.state], rules.words[report.state]
+    over = ": it is over" if job.is_final else ""
     kind = Kind.ALREADY_ENDED if job.is_final else Kind.ILLEGAL_MOVE
-    return Conflict(
-        f"cannot transition job {job.id} from {job.state} to {report.state}: it is {job.state}{over}",
-        kind,
-        current_state=job.state,
-    )
+    return Conflict(f"cannot transition job {job.id} from {old} to {new}{over}", kind, current_state=job.state)
 
 
 def _lock(tx: Tx, id: str) -> Job:
@@ -251,82 +229,20 @@ def _missing(tx: Tx, id: str) -> NotFound:
 
 def _changed_meanwhile(changed: Sequence[str]) -> Conflict:
     return Conflict(
-        f"job {', '.join(changed[:3])} was changed by somebody else meanwhile: look again", Kind.CHANGED_MEANWHILE
+        f"job {', '.join(changed[:3])} was changed by somebody else meanwhile: look again",
+        Kind.CHANGED_MEANWHILE,
     )
-
-
-def _fitting(jobs: Sequence[Job], worker: Worker, loads: Sequence[Load], most: int) -> list[Job]:
-    """The first jobs, in order, for which the worker has room."""
-    taken: list[Job] = []
-    held = {(load.processor, load.profile): load.count for load in loads}
-    for job in jobs:
-        now = [Load(processor, profile, count) for (processor, profile), count in held.items()]
-        offers = [offer for offer in worker.offers if workers.fits(offer, job.processor, job.profile)]
-        if job.state is State.READY and any(workers.room(offer, now) != 0 for offer in offers):
-            taken.append(job)
-            held = workers.loads_after(held, job)
-        if len(taken) == most:
-            break
-    return taken
-
-
-def _lanes(tx: Tx, pool: str, offers: Sequence[Offer]) -> list[Lane]:
-    """The lanes these offers may claim from; only an open offer needs to know which lanes there are."""
-    lanes: dict[Lane, None] = {}
-    known: list[Lane] | None = None
-    for offer in offers:
-        if offer.processor in workers.WILDCARDS or offer.profile is None or offer.profile in workers.WILDCARDS:
-            known = _ready_lanes(tx, pool) if known is None else known
-            lanes.update((lane, None) for lane in known if workers.fits(offer, *lane))
-        else:
-            lanes.update({(offer.processor, offer.profile): None, (offer.processor, None): None})
-    return list(lanes)
-
-
-def _ready_lanes(tx: Tx, pool: str) -> list[Lane]:
-    return [(t.processor, t.profile) for t in rows.tallies(tx, pool) if t.state is State.READY]
-
-
-def _ready_page(tx: Tx, pool: str, wanted: Filter, page: Page) -> list[int]:
-    """Keys of ready jobs in the order of claiming; a job without a profile is ready for every profile."""
-    if wanted.processor is None:
-        return rows.queue_page(tx, pool, wanted.profile, page.limit, page.offset)
-    if wanted.profile is None:
-        lanes = [lane for lane in _ready_lanes(tx, pool) if lane[0] == wanted.processor]
-    else:
-        lanes = [(wanted.processor, wanted.profile), (wanted.processor, None)]
-    end = page.offset + page.limit
-    heads = [[(-priority, key) for key, priority in rows.lane_head(tx, pool, lane, end)] for lane in lanes]
-    return [key for _, key in merge(*heads)][page.offset : end]
-
-
-def _page(tx: Tx, rules: Rules, wanted: Filter, page: Page) -> list[int]:
-    return rows.page(tx, rules.pool, wanted.state, wanted.processor, wanted.profile, page.limit, page.offset)
-
-
-def _count(tx: Tx, pool: str, wanted: Filter) -> int:
-    profiles = {wanted.profile, None} if _takes_any_profile(wanted) else {wanted.profile}
-    return sum(
-        tally.jobs
-        for tally in rows.tallies(tx, pool)
-        if (wanted.state is None or tally.state is wanted.state)
-        and (wanted.processor is None or tally.processor == wanted.processor)
-        and (wanted.profile is None or tally.profile in profiles)
-    )
-
-
-def _takes_any_profile(wanted: Filter) -> bool:
-    return wanted.state is State.READY and wanted.processor is not None
 
 
 def _announce(tx: Tx, change: Change) -> None:
     """Tell who follows the job, and its worker when somebody else ended its lease."""
     before, after = change.before, change.after
-    tx.announce(News("job", after.id, after.state))
-    if before.is_held and not after.is_held and before.worker and change.transition.actor != f"worker:{before.worker}":
-        tx.announce(News("worker", before.worker, after.id))
+    tx.announce(News("job", after.id, after.state.value))
     if before.state is State.READY and after.state is not State.READY:
         tx.announce(News("taken", after.id))
+    by_holder = change.transition.actor == f"worker:{before.worker}"
+    if before.worker and before.is_held and not after.is_held and not by_holder:
+        tx.announce(News("worker", before.worker, after.id))
 
 
 def _announce_ready(tx: Tx, job: Job) -> None:

@@ -1,39 +1,34 @@
 """What can be done with a worker: register, be heard of, be listed, be removed."""
 
-from collections.abc import Sequence
-
 from cableferry.core import workers
 from cableferry.core.errors import Conflict, Kind, NotFound
 from cableferry.core.policy import Rules
-from cableferry.core.workers import Offer, Session, Worker
+from cableferry.core.workers import Registration, Speaker, Worker
 from cableferry.store import workers as rows
 from cableferry.store.tx import News, Tx
 
 
-def register(
-    tx: Tx, rules: Rules, id: str, hostname: str | None, offers: Sequence[Offer], session: Session | None
-) -> Worker:
+def register(tx: Tx, rules: Rules, said: Registration) -> Worker:
     """Make a worker known, or replace what it offered; with a session, only one daemon at a time."""
-    known = rows.lock(tx, id)
-    if known is not None and session is not None:
-        workers.check_takeover(known, session, tx.now, rules.session_ttl)
-    kept = known.session if known is not None and session is None else session
+    known = rows.lock(tx, said.id)
+    if known is not None and said.session is not None:
+        workers.check_takeover(known, said.session, tx.now, rules.session_ttl)
     worker = Worker(
-        id=id,
+        id=said.id,
         pool=rules.pool,
-        hostname=hostname,
-        offers=tuple(offers),
+        hostname=said.hostname,
+        offers=said.offers,
         registered_at=known.registered_at if known else tx.now,
         seen_at=tx.now,
-        session=kept,
-        session_seen_at=tx.now if session else known.session_seen_at if known else None,
+        session=said.session or (known.session if known else None),
+        session_seen_at=tx.now if said.session else known.session_seen_at if known else None,
     )
     rows.put(tx, worker)
-    tx.announce(News("worker", id, "registered"))
+    tx.announce(News("worker", worker.id, "registered"))
     return worker
 
 
-def heartbeat(tx: Tx, rules: Rules, id: str, session: str | None) -> Worker:
+def heartbeat(tx: Tx, id: str, session: str | None) -> Worker:
     """Note that a worker lives."""
     worker = get(tx, id)
     workers.check_session(worker, session)
@@ -41,12 +36,12 @@ def heartbeat(tx: Tx, rules: Rules, id: str, session: str | None) -> Worker:
     return worker
 
 
-def claimant(tx: Tx, rules: Rules, id: str, session: str | None) -> Worker:
+def claimant(tx: Tx, speaker: Speaker) -> Worker:
     """The worker that wants to claim, kept from claiming twice at once; unregistered ones are refused."""
-    worker = rows.lock(tx, id)
+    worker = rows.lock(tx, speaker.worker)
     if worker is None:
-        raise Conflict(f"worker {id} is not registered: register it before it claims", Kind.UNKNOWN_WORKER)
-    workers.check_session(worker, session)
+        raise Conflict(f"worker {speaker.worker} is not registered: register it before it claims", Kind.UNKNOWN_WORKER)
+    workers.check_session(worker, speaker.session)
     return worker
 
 

@@ -7,16 +7,11 @@ from typing import cast
 
 import msgspec
 
-from cableferry.core.jobs import Cause, Draft, Job, Payload, State, Transition, Wish
+from cableferry.core.jobs import Cause, Draft, Job, State, Wish
 from cableferry.core.workers import Load
-from cableferry.store.tx import EPOCH, Row, Tx, micros, moment, statement
+from cableferry.store.tx import EPOCH, Row, Tx, micros, statement
 
-Lane = tuple[str, str | None]
-"""The ready jobs of one (processor, profile)."""
-
-_COLUMNS = ", ".join(
-    ["j." + name for name in Job.__struct_fields__[:-2]] + ["b.parameters", "b.inputs"],
-)
+_COLUMNS = ", ".join([f"j.{name}" for name in Job.__struct_fields__[:-2]] + ["b.parameters", "b.inputs"])
 _FROM = "FROM jobs j JOIN job_bodies b ON b.job_key = j.key"
 _IDS = "(SELECT value FROM json_each(?))"
 _PG_IDS = "(SELECT json_array_elements_text(?::json))"
@@ -26,9 +21,9 @@ _STATES = {state.value: state for state in State}
 
 _INSERT = statement(
     "job_added",
-    """INSERT INTO jobs (id, pool, state, attempt, epoch, revision, processor, profile, priority, timeout_seconds,
-    submit_user, created_by, created_at, moved_at, touched_at) VALUES (?, ?, ?, 1, 0, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    RETURNING key""",
+    """INSERT INTO jobs (id, pool, state, attempt, epoch, revision, processor, profile, priority,
+    timeout_seconds, submit_user, created_by, created_at, moved_at, touched_at)
+    VALUES (?, ?, ?, 1, 0, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key""",
 )
 _INSERT_BODY = statement("job_body_added", "INSERT INTO job_bodies (job_key, parameters, inputs) VALUES (?, ?, ?)")
 _GET = statement("job_by_id", f"SELECT {_COLUMNS} {_FROM} WHERE j.id = ?")
@@ -48,80 +43,27 @@ _BY_KEYS = statement(
     postgres=f"SELECT {_COLUMNS} {_FROM} WHERE j.key IN {_PG_KEYS}",
 )
 
-_CHANGED = (
-    "state wish cause attempt epoch revision worker slurm_job_id output_artifact_id log_artifact_id detail phase message"
-    " progress moved_at touched_at claimed_at submitted_at started_at ended_at due_at ends_by"
-).split()
-_CHANGED_TYPES = ("text text text bigint bigint bigint text text text text text text text float8" + " bigint" * 8).split()
+_FIND_MANY = statement(
+    "jobs_by_ids",
+    sqlite=f"SELECT {_COLUMNS} {_FROM} WHERE j.id IN {_IDS}",
+    postgres=f"SELECT {_COLUMNS} {_FROM} WHERE j.id IN {_PG_IDS}",
+)
+
+# what a change may touch, with the type of each on Postgres, in the order of _changed
+_CHANGED = {
+    "state": "text", "wish": "text", "cause": "text", "attempt": "bigint", "epoch": "bigint", "revision": "bigint",
+    "worker": "text", "slurm_job_id": "text", "output_artifact_id": "text", "log_artifact_id": "text",
+    "detail": "text", "phase": "text", "message": "text", "progress": "float8", "moved_at": "bigint",
+    "touched_at": "bigint", "claimed_at": "bigint", "submitted_at": "bigint", "started_at": "bigint",
+    "ended_at": "bigint", "due_at": "bigint", "ends_by": "bigint",
+}  # fmt: skip
 _SAVE = statement(
     "job_changed",
     sqlite=f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in _CHANGED)} WHERE key = ? AND revision = ?",
     postgres=f"""UPDATE jobs SET {", ".join(f"{name} = n.{name}" for name in _CHANGED)}
-    FROM unnest({", ".join(f"?::{kind}[]" for kind in _CHANGED_TYPES)}, ?::bigint[], ?::bigint[])
+    FROM unnest({", ".join(f"?::{kind}[]" for kind in _CHANGED.values())}, ?::bigint[], ?::bigint[])
     AS n ({", ".join(_CHANGED)}, key, seen) WHERE jobs.key = n.key AND jobs.revision = n.seen""",
 )
-
-_HISTORY = (
-    "job_key seq attempt epoch old new cause actor at worker detail slurm_job_id output_artifact_id log_artifact_id"
-    " phase message progress"
-).split()
-_HISTORY_TYPES = (
-    "bigint bigint bigint bigint text text text text bigint text text text text text text text float8".split()
-)
-_RECORD = statement(
-    "transition_added",
-    sqlite=f"INSERT INTO transitions ({', '.join(_HISTORY)}) VALUES ({', '.join('?' * len(_HISTORY))})",
-    postgres=f"""INSERT INTO transitions ({", ".join(_HISTORY)})
-    SELECT * FROM unnest({", ".join(f"?::{kind}[]" for kind in _HISTORY_TYPES)})""",
-)
-_HISTORY_OF = statement(
-    "history_of_job",
-    f"SELECT {', '.join(_HISTORY)} FROM transitions WHERE job_key = ? AND seq > ? ORDER BY seq LIMIT ?",
-)
-_REPORTS_OF = statement(
-    "reports_of_state",
-    f"""SELECT {", ".join(_HISTORY)} FROM transitions WHERE job_key = ? AND attempt = ? AND new = ?
-    ORDER BY seq DESC LIMIT 100""",
-)
-
-# the order of a lane is decided here: priority, then age; SKIP LOCKED lets servers claim side by side
-_LANE = "SELECT key, priority FROM jobs WHERE pool = ? AND state = 'ready' AND processor = ? AND profile = ?"
-_LANE_NONE = "SELECT key, priority FROM jobs WHERE pool = ? AND state = 'ready' AND processor = ? AND profile IS NULL"
-_QUEUE = "SELECT key, priority FROM jobs WHERE pool = ? AND state = 'ready'"
-_IN_ORDER = " ORDER BY priority DESC, key LIMIT ?"
-_LANE_HEAD = statement("lane_head", _LANE + _IN_ORDER)
-_LANE_NONE_HEAD = statement("lane_without_profile_head", _LANE_NONE + _IN_ORDER)
-_LANE_LOCKED = statement(
-    "lane_head_locked", sqlite=_LANE + _IN_ORDER, postgres=_LANE + _IN_ORDER + " FOR UPDATE SKIP LOCKED"
-)
-_LANE_NONE_LOCKED = statement(
-    "lane_without_profile_head_locked",
-    sqlite=_LANE_NONE + _IN_ORDER,
-    postgres=_LANE_NONE + _IN_ORDER + " FOR UPDATE SKIP LOCKED",
-)
-_QUEUE_PAGE = statement("queue_page", _QUEUE + _IN_ORDER + " OFFSET ?")
-_QUEUE_OF_PROFILE_PAGE = statement("queue_page_of_profile", _QUEUE + " AND profile = ?" + _IN_ORDER + " OFFSET ?")
-
-# one statement per state, since only a literal state lets a partial index answer
-_PAGES = {
-    state: statement(
-        f"jobs_{state or 'of_all_states'}_page",
-        f"""SELECT key FROM jobs WHERE pool = ? {f"AND state = '{state}'" if state else ""}
-        AND (CAST(? AS TEXT) = '' OR processor = ?) AND (CAST(? AS TEXT) = '' OR profile = ?)
-        ORDER BY key LIMIT ? OFFSET ?""",
-    )
-    for state in (None, *State)
-}
-
-_TALLIES = statement(
-    "tallies",
-    sqlite="SELECT state, processor, profile, jobs FROM tallies WHERE pool = ? AND jobs <> 0",
-    postgres="""SELECT state, processor, profile, sum(jobs)::bigint FROM (
-        SELECT pool, state, processor, profile, jobs FROM tallies
-        UNION ALL SELECT pool, state, processor, profile, jobs FROM tally_changes
-    ) AS t WHERE pool = ? GROUP BY 1, 2, 3 HAVING sum(jobs) <> 0""",
-)
-_OLDEST = statement("oldest_ready", "SELECT min(created_at) FROM jobs WHERE pool = ? AND state = 'ready'")
 _LOADS = statement(
     "loads_of_worker",
     f"SELECT processor, profile, count(*) FROM jobs WHERE worker = ? AND {_IS_HELD} GROUP BY processor, profile",
@@ -129,10 +71,11 @@ _LOADS = statement(
 _HELD_BY = statement(
     "held_by_worker", f"SELECT id, state, epoch, wish FROM jobs WHERE worker = ? AND {_IS_HELD} ORDER BY key"
 )
+_LATE = f"SELECT {_COLUMNS} {_FROM} WHERE j.due_at <= ? AND j.pool = ? ORDER BY j.due_at LIMIT ?"
 _OVERDUE = statement(
     "overdue_jobs",
-    sqlite=f"SELECT {_COLUMNS} {_FROM} WHERE j.due_at <= ? ORDER BY j.due_at LIMIT ?",
-    postgres=f"SELECT {_COLUMNS} {_FROM} WHERE j.due_at <= ? ORDER BY j.due_at LIMIT ? FOR UPDATE OF j SKIP LOCKED",
+    sqlite=_LATE,
+    postgres=_LATE + " FOR UPDATE OF j SKIP LOCKED",
 )
 _FORGIVE = statement(
     "forgive_silence", "UPDATE jobs SET due_at = due_at + ?, ends_by = ends_by + ? WHERE due_at IS NOT NULL"
@@ -151,15 +94,6 @@ _BURIED = statement(
 _FORGET_TOMBSTONES = statement("old_tombstones_removed", "DELETE FROM tombstones WHERE deleted_at < ?")
 
 
-class Tally(msgspec.Struct, frozen=True, gc=False):
-    """How many jobs of one lane are in one state."""
-
-    state: State
-    processor: str
-    profile: str | None
-    jobs: int
-
-
 class Held(msgspec.Struct, frozen=True, gc=False):
     """A job a worker holds, as far as its daemon must know."""
 
@@ -172,7 +106,14 @@ class Held(msgspec.Struct, frozen=True, gc=False):
 def add(tx: Tx, id: str, pool: str, draft: Draft) -> Job:
     """A new job, ready to be claimed."""
     now = micros(tx.now)
-    asked = (draft.processor, draft.profile, draft.priority, draft.timeout_seconds, draft.submit_user, draft.created_by)
+    asked = (
+        draft.processor,
+        draft.profile,
+        draft.priority,
+        draft.timeout_seconds,
+        draft.submit_user,
+        draft.created_by,
+    )
     row = tx.one(_INSERT, (id, pool, State.READY.value, *asked, now, now, now))
     key = cast(Row, row)[0]
     tx.run(_INSERT_BODY, (key, bytes(draft.parameters).decode(), bytes(draft.inputs).decode()))
@@ -203,6 +144,11 @@ def lock_many(tx: Tx, ids: Collection[str]) -> dict[str, Job]:
     return {job.id: job for job in jobs}
 
 
+def find_many(tx: Tx, ids: Collection[str]) -> dict[str, Job]:
+    jobs = (_job(row) for row in tx.all(_FIND_MANY, (_json(ids),)))
+    return {job.id: job for job in jobs}
+
+
 def by_keys(tx: Tx, keys: Sequence[int]) -> list[Job]:
     """The jobs under these keys, in this order."""
     found = {row[0]: row for row in tx.all(_BY_KEYS, (_json(keys),))}
@@ -214,75 +160,20 @@ def save(tx: Tx, changes: Collection[tuple[Job, Job]]) -> int:
     return tx.run_many(_SAVE, [(*_changed(after), before.key, before.revision) for before, after in changes])
 
 
-def record(tx: Tx, transitions: Collection[Transition]) -> None:
-    tx.run_many(_RECORD, [_history_row(transition) for transition in transitions])
-
-
-def history(tx: Tx, job_key: int, after: int, most: int) -> list[Transition]:
-    return [_transition(row) for row in tx.all(_HISTORY_OF, (job_key, after, most))]
-
-
-def reports(tx: Tx, job: Job, state: State) -> list[Transition]:
-    """The latest reports of one state in the job's present attempt, newest first."""
-    return [_transition(row) for row in tx.all(_REPORTS_OF, (job.key, job.attempt, state.value))]
-
-
-def lane_head(tx: Tx, pool: str, lane: Lane, most: int) -> list[Row]:
-    """(key, priority) of the first ready jobs of a lane."""
-    processor, profile = lane
-    if profile is None:
-        return tx.all(_LANE_NONE_HEAD, (pool, processor, most))
-    return tx.all(_LANE_HEAD, (pool, processor, profile, most))
-
-
-def lane_head_locked(tx: Tx, pool: str, lane: Lane, most: int) -> list[Row]:
-    """The same, kept from every other claim until this transaction ends."""
-    processor, profile = lane
-    if profile is None:
-        return tx.all(_LANE_NONE_LOCKED, (pool, processor, most))
-    return tx.all(_LANE_LOCKED, (pool, processor, profile, most))
-
-
-def queue_page(tx: Tx, pool: str, profile: str | None, limit: int, offset: int) -> list[int]:
-    """Keys of ready jobs of all processors."""
-    if profile is None:
-        return [row[0] for row in tx.all(_QUEUE_PAGE, (pool, limit, offset))]
-    return [row[0] for row in tx.all(_QUEUE_OF_PROFILE_PAGE, (pool, profile, limit, offset))]
-
-
-def page(
-    tx: Tx, pool: str, state: State | None, processor: str | None, profile: str | None, limit: int, offset: int
-) -> list[int]:
-    """Keys of jobs in one state, or in all, the oldest first."""
-    filters = (processor or "", processor or "", profile or "", profile or "")
-    return [row[0] for row in tx.all(_PAGES[state], (pool, *filters, limit, offset))]
-
-
-def tallies(tx: Tx, pool: str) -> list[Tally]:
-    """How many jobs there are, by state and lane."""
-    rows = tx.all(_TALLIES, (pool,))
-    return [Tally(_STATES[state], processor, profile or None, jobs) for state, processor, profile, jobs in rows]
-
-
-def oldest_ready(tx: Tx, pool: str) -> datetime | None:
-    row = tx.one(_OLDEST, (pool,))
-    return moment(row[0]) if row else None
-
-
 def loads(tx: Tx, worker: str) -> list[Load]:
     return [Load(*row) for row in tx.all(_LOADS, (worker,))]
 
 
 def held_by(tx: Tx, worker: str) -> list[Held]:
     return [
-        Held(id, _STATES[state], epoch, Wish(wish) if wish else None)
-        for id, state, epoch, wish in tx.all(_HELD_BY, (worker,))
+        Held(job_id, _STATES[state], epoch, Wish(wish) if wish else None)
+        for job_id, state, epoch, wish in tx.all(_HELD_BY, (worker,))
     ]
 
 
-def overdue(tx: Tx, most: int) -> list[Job]:
+def overdue(tx: Tx, pool: str, most: int) -> list[Job]:
     """Held jobs whose due time has passed, the longest overdue first."""
-    return [_job(row) for row in tx.all(_OVERDUE, (micros(tx.now), most))]
+    return [_job(row) for row in tx.all(_OVERDUE, (micros(tx.now), pool, most))]
 
 
 def forgive(tx: Tx, silence_micros: int) -> int:
@@ -316,43 +207,24 @@ def _json(values: Collection[str] | Collection[int]) -> str:
 
 
 def _job(row: Row) -> Job:
-    return Job(
+    values = (
         *row[:3],
         _STATES[row[3]],
         Wish(row[4]) if row[4] else None,
         Cause(row[5]) if row[5] else None,
         *row[6:23],
-        *[None if value is None else EPOCH + _span(microseconds=value) for value in row[23:32]],
+        *(None if value is None else EPOCH + _span(microseconds=value) for value in row[23:32]),
         msgspec.Raw(row[32].encode()),
         msgspec.Raw(row[33].encode()),
     )
+    return Job(*values)
 
 
 def _changed(job: Job) -> Row:
     return (
-        job.state.value, job.wish and job.wish.value, job.cause and job.cause.value, job.attempt, job.epoch, job.revision,
-        job.worker, job.slurm_job_id, job.output_artifact_id, job.log_artifact_id, job.detail, job.phase, job.message, job.progress,
-        micros(job.moved_at), micros(job.touched_at), micros(job.claimed_at), micros(job.submitted_at),
-        micros(job.started_at), micros(job.ended_at), micros(job.due_at), micros(job.ends_by),
+        job.state.value, job.wish and job.wish.value, job.cause and job.cause.value, job.attempt, job.epoch,
+        job.revision, job.worker, job.slurm_job_id, job.output_artifact_id, job.log_artifact_id, job.detail,
+        job.phase, job.message, job.progress, micros(job.moved_at), micros(job.touched_at), micros(job.claimed_at),
+        micros(job.submitted_at), micros(job.started_at), micros(job.ended_at), micros(job.due_at),
+        micros(job.ends_by),
     )  # fmt: skip
-
-
-def _history_row(t: Transition) -> Row:
-    p = t.payload
-    return (
-        t.job_key, t.seq, t.attempt, t.epoch, t.old and t.old.value, t.new.value, t.cause and t.cause.value, t.actor,
-        micros(t.at), p.worker, p.detail, p.slurm_job_id, p.output_artifact_id, p.log_artifact_id, p.phase, p.message,
-        p.progress,
-    )  # fmt: skip
-
-
-def _transition(row: Row) -> Transition:
-    return Transition(
-        *row[:4],
-        _STATES[row[4]] if row[4] else None,
-        _STATES[row[5]],
-        Cause(row[6]) if row[6] else None,
-        row[7],
-        EPOCH + _span(microseconds=row[8]),
-        Payload(*row[9:]),
-    )

@@ -10,7 +10,8 @@ _LAST = statement(
     postgres="SELECT beat_at FROM pulse WHERE one = 1 FOR UPDATE",
 )
 _BEAT = statement(
-    "pulse_beat", "INSERT INTO pulse (one, beat_at) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET beat_at = excluded.beat_at"
+    "pulse_beat",
+    "INSERT INTO pulse (one, beat_at) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET beat_at = excluded.beat_at",
 )
 _FOLD = statement(
     "tally_changes_folded",

@@ -24,9 +24,7 @@ class Statement(msgspec.Struct, frozen=True, eq=False):
 
 def statement(name: str, text: str | None = None, *, sqlite: str = "", postgres: str = "") -> Statement:
     """`text` serves both databases; placeholders are `?` and become psycopg's `%s`."""
-    return Statement(
-        name, _one_line(text or sqlite), _one_line(text or postgres).replace("%", "%%").replace("?", "%s")
-    )
+    return Statement(name, _one_line(text or sqlite), _one_line(text or postgres).replace("%", "%%").replace("?", "%s"))
 
 
 def _one_line(text: str) -> str:

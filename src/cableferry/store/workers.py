@@ -31,6 +31,10 @@ _SEEN = statement("worker_seen", "UPDATE workers SET seen_at = ? WHERE id = ?")
 _SESSION_SEEN = statement(
     "session_seen", "UPDATE workers SET seen_at = ?, session_seen_at = ? WHERE id = ? AND session_id = ?"
 )
+_FORGIVE = statement(
+    "forgive_sessions",
+    "UPDATE workers SET session_seen_at = session_seen_at + ? WHERE session_seen_at IS NOT NULL",
+)
 _LIST = statement("workers_of_pool", f"SELECT {_COLUMNS} FROM workers WHERE pool = ? ORDER BY id")
 _DELETE = statement("worker_deleted", "DELETE FROM workers WHERE id = ?")
 
@@ -62,6 +66,11 @@ def seen(tx: Tx, id: str, session: str | None) -> int:
     if session is not None:
         return tx.run(_SESSION_SEEN, (now, now, id, session))
     return tx.run(_SEEN, (now, id))
+
+
+def forgive(tx: Tx, silence_micros: int) -> int:
+    """Move on when every session was last heard of by what nobody could have used."""
+    return tx.run(_FORGIVE, (silence_micros,))
 
 
 def of_pool(tx: Tx, pool: str) -> list[Worker]:

@@ -54,3 +54,12 @@ def cause(state: State, detail: str | None) -> Cause | None:
     if text.startswith("input_hash_mismatch"):
         return Cause.MISMATCH
     return Cause.TIMEOUT if text.startswith("timeout") or "slurm_state=timeout" in text else Cause.ERROR
+
+
+def slurm_reason(detail: str | None) -> str | None:
+    """Why a job waits in Slurm, from the queue report of its worker."""
+    for part in (detail or "").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == "reason" and value:
+            return value
+    return None

@@ -1,0 +1,102 @@
+"""Which ready jobs come next, for a page of a list and for a worker that wants work."""
+
+from collections.abc import Iterable, Sequence
+from heapq import merge
+
+import msgspec
+
+from cableferry.core import workers
+from cableferry.core.jobs import Filter, Job, State
+from cableferry.core.paging import Page
+from cableferry.core.workers import Load, Offer, Worker
+from cableferry.store import jobs as rows
+from cableferry.store import lanes
+from cableferry.store.lanes import Lane
+from cableferry.store.tx import Row, Tx
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """One page of jobs and how many there are in all."""
+
+    jobs: list[Job]
+    total: int
+
+
+def find(tx: Tx, pool: str, wanted: Filter, page: Page) -> Listing:
+    """A page of jobs: ready ones in the order of claiming, others by age."""
+    if wanted.state is State.READY:
+        keys = _ready_page(tx, pool, wanted, page)
+    else:
+        keys = lanes.page(tx, pool, wanted, page)
+    return Listing(rows.by_keys(tx, keys), _count(tx, pool, wanted))
+
+
+def claimable(tx: Tx, pool: str, worker: Worker, most: int) -> list[Job]:
+    """Up to `most` ready jobs the worker offers and has room for, by priority, then age; kept from other claims."""
+    loads = rows.loads(tx, worker.id)
+    offers = [offer for offer in worker.offers if workers.room(offer, loads) != 0]
+    heads = [lanes.lane_head_locked(tx, pool, lane, most) for lane in _offered(tx, pool, offers)]
+    return _fitting(rows.by_keys(tx, _in_order(heads)), worker, loads, most)
+
+
+def _fitting(jobs: Sequence[Job], worker: Worker, loads: Sequence[Load], most: int) -> list[Job]:
+    """The first jobs, in order, for which the worker has room."""
+    taken: list[Job] = []
+    held = {(load.processor, load.profile): load.count for load in loads}
+    for job in jobs:
+        if len(taken) == most:
+            break
+        if job.state is State.READY and _has_room(worker, held, job):
+            taken.append(job)
+            held = workers.loads_after(held, job)
+    return taken
+
+
+def _has_room(worker: Worker, held: dict[Lane, int], job: Job) -> bool:
+    loads = [Load(processor, profile, count) for (processor, profile), count in held.items()]
+    offers = (offer for offer in worker.offers if workers.fits(offer, job.processor, job.profile))
+    return any(workers.room(offer, loads) != 0 for offer in offers)
+
+
+def _offered(tx: Tx, pool: str, offers: Sequence[Offer]) -> list[Lane]:
+    """The lanes these offers may claim from; only an open offer needs to know which lanes there are."""
+    found: dict[Lane, None] = {}
+    for offer in offers:
+        if workers.is_open(offer):
+            found.update((lane, None) for lane in _ready_lanes(tx, pool) if workers.fits(offer, *lane))
+        else:
+            found.update({(offer.processor, offer.profile): None, (offer.processor, None): None})
+    return list(found)
+
+
+def _ready_lanes(tx: Tx, pool: str) -> list[Lane]:
+    return [(t.processor, t.profile) for t in lanes.tallies(tx, pool) if t.state is State.READY]
+
+
+def _ready_page(tx: Tx, pool: str, wanted: Filter, page: Page) -> list[int]:
+    """Keys of ready jobs in the order of claiming; a job without a profile is ready for every profile."""
+    if wanted.processor is None:
+        return lanes.queue_page(tx, pool, wanted.profile, page)
+    if wanted.profile is None:
+        chosen = [lane for lane in _ready_lanes(tx, pool) if lane[0] == wanted.processor]
+    else:
+        chosen = [(wanted.processor, wanted.profile), (wanted.processor, None)]
+    end = page.offset + page.limit
+    return _in_order([lanes.lane_head(tx, pool, lane, end) for lane in chosen])[page.offset : end]
+
+
+def _in_order(heads: Iterable[Sequence[Row]]) -> list[int]:
+    """Keys of several lanes as one queue: by priority, then age."""
+    queues = [[(-priority, key) for key, priority in head] for head in heads]
+    return [key for _, key in merge(*queues)]
+
+
+def _count(tx: Tx, pool: str, wanted: Filter) -> int:
+    return sum(tally.jobs for tally in lanes.tallies(tx, pool) if _counts(tally, wanted))
+
+
+def _counts(tally: lanes.Tally, wanted: Filter) -> bool:
+    if wanted.state not in (None, tally.state) or wanted.processor not in (None, tally.processor):
+        return False
+    takes_unprofiled = wanted.state is State.READY and wanted.processor is not None
+    return wanted.profile in (None, tally.profile) or (takes_unprofiled and tally.profile is None)

@@ -1,0 +1,48 @@
+"""What the server does by itself, again and again; each is safe when several servers do it at once."""
+
+from datetime import timedelta
+
+from cableferry.core.policy import Rules
+from cableferry.engine import jobs
+from cableferry.store import answers, nonces, pulse
+from cableferry.store import jobs as rows
+from cableferry.store import workers as worker_rows
+from cableferry.store.tx import Tx
+
+NONCES_KEPT = timedelta(seconds=900)
+ANSWERS_KEPT = timedelta(hours=24)
+TOMBSTONES_KEPT = timedelta(days=30)
+_BATCH = 5000
+
+
+def beat(tx: Tx, tolerance: timedelta) -> timedelta:
+    """Note that a server lives; silence while none did is nobody's fault and is forgiven in full."""
+    last = pulse.last(tx)
+    pulse.beat(tx)
+    gap = timedelta(0) if last is None else tx.now - last
+    if gap <= tolerance:
+        return timedelta(0)
+    rows.forgive(tx, _micros(gap))
+    worker_rows.forgive(tx, _micros(gap))
+    return gap
+
+
+def resolve_stalled(tx: Tx, rules: Rules, tolerance: timedelta, most: int = 500) -> int:
+    """Resolve what has been silent for too long, counting only time in which it could have been heard."""
+    beat(tx, tolerance)
+    return jobs.resolve_stalled(tx, rules, most)
+
+
+def purge(tx: Tx) -> int:
+    """Forget nonces, stored answers and tombstones that can no longer matter; return how many."""
+    gone = nonces.purge(tx, tx.now - NONCES_KEPT, _BATCH)
+    gone += answers.purge(tx, tx.now - ANSWERS_KEPT, _BATCH)
+    return gone + rows.forget_tombstones(tx, tx.now - TOMBSTONES_KEPT)
+
+
+def fold_tallies(tx: Tx) -> int:
+    return pulse.fold_tallies(tx)
+
+
+def _micros(span: timedelta) -> int:
+    return span // timedelta(microseconds=1)

@@ -1,0 +1,66 @@
+"""Rows of a job's history: one per move and one per report that moved nothing."""
+
+from collections.abc import Collection
+from datetime import timedelta as _span
+
+from cableferry.core.jobs import Cause, Job, Payload, State, Transition
+from cableferry.store.tx import EPOCH, Row, Tx, micros, statement
+
+_STATES = {state.value: state for state in State}
+
+_HISTORY = {
+    "job_key": "bigint", "seq": "bigint", "attempt": "bigint", "epoch": "bigint", "old": "text", "new": "text",
+    "cause": "text", "actor": "text", "at": "bigint", "worker": "text", "detail": "text", "slurm_job_id": "text",
+    "output_artifact_id": "text", "log_artifact_id": "text", "phase": "text", "message": "text",
+    "progress": "float8",
+}  # fmt: skip
+_RECORD = statement(
+    "transition_added",
+    sqlite=f"INSERT INTO transitions ({', '.join(_HISTORY)}) VALUES ({', '.join('?' * len(_HISTORY))})",
+    postgres=f"""INSERT INTO transitions ({", ".join(_HISTORY)})
+    SELECT * FROM unnest({", ".join(f"?::{kind}[]" for kind in _HISTORY.values())})""",
+)
+_HISTORY_OF = statement(
+    "history_of_job",
+    f"SELECT {', '.join(_HISTORY)} FROM transitions WHERE job_key = ? AND seq > ? ORDER BY seq LIMIT ?",
+)
+_REPORTS_OF = statement(
+    "reports_of_state",
+    f"""SELECT {", ".join(_HISTORY)} FROM transitions WHERE job_key = ? AND attempt = ? AND new = ?
+    ORDER BY seq DESC LIMIT 100""",
+)
+
+
+def record(tx: Tx, transitions: Collection[Transition]) -> None:
+    tx.run_many(_RECORD, [_history_row(transition) for transition in transitions])
+
+
+def of_job(tx: Tx, job_key: int, after: int, most: int) -> list[Transition]:
+    return [_transition(row) for row in tx.all(_HISTORY_OF, (job_key, after, most))]
+
+
+def reports(tx: Tx, job: Job, state: State) -> list[Transition]:
+    """The latest reports of one state in the job's present attempt, newest first."""
+    return [_transition(row) for row in tx.all(_REPORTS_OF, (job.key, job.attempt, state.value))]
+
+
+def _history_row(t: Transition) -> Row:
+    p = t.payload
+    return (
+        t.job_key, t.seq, t.attempt, t.epoch, t.old and t.old.value, t.new.value, t.cause and t.cause.value, t.actor,
+        micros(t.at), p.worker, p.detail, p.slurm_job_id, p.output_artifact_id, p.log_artifact_id, p.phase,
+        p.message, p.progress,
+    )  # fmt: skip
+
+
+def _transition(row: Row) -> Transition:
+    values = (
+        *row[:4],
+        _STATES[row[4]] if row[4] else None,
+        _STATES[row[5]],
+        Cause(row[6]) if row[6] else None,
+        row[7],
+        EPOCH + _span(microseconds=row[8]),
+        Payload(*row[9:]),
+    )
+    return Transition(*values)
