@@ -1,1 +1,6 @@
 """Slurm and its kin, each behind the same few verbs."""
+
+from cableferry.schedulers import local
+
+ROLL_CALL = (local.Local,)
+MECHANISM = ("protocol", "wrapper")

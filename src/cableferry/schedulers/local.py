@@ -1,0 +1,156 @@
+"""Runs jobs on this machine, each as a process group that outlives whoever started it."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Collection
+from pathlib import Path
+
+import msgspec
+
+from cableferry.schedulers import wrapper
+from cableferry.schedulers.protocol import NotStarted, Order, Phase, Sighting
+
+
+class _Started(msgspec.Struct, frozen=True):
+    """Who runs: a pid is reused one day, a pid that began at that tick of that boot is not."""
+
+    pid: int
+    began: str
+
+
+class _Pid(msgspec.Struct, frozen=True):
+    pid: int
+
+
+class Local:
+    """The jobs of one folder; each has a folder of its own, made once and never twice."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def submit(self, order: Order) -> str:
+        run = self._run(order.name)
+        try:
+            run.mkdir(mode=0o700)
+        except FileExistsError:
+            if (known := self.find(order.name)) is not None:
+                return known
+            raise NotStarted(f"{order.name} was started before and left no trace") from None
+        pid = self._start(order, run)
+        _write(run / "started.json", _Started(pid, _began(pid) or ""))
+        return _called(pid)
+
+    def _start(self, order: Order, run: Path) -> int:
+        """Start the wrapper and wait until it has noted itself, so that no crash of ours can lose it."""
+        ready, told = os.pipe()
+        try:
+            subprocess.run(
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    wrapper.__file__,
+                    str(run),
+                    str(told),
+                    *_files(order),
+                    "--",
+                    *order.command,
+                ],
+                cwd=order.work_dir,
+                env=dict(order.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(told,),
+                check=True,
+            )
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+            raise NotStarted(f"{order.name} cannot be started: {error}") from error
+        finally:
+            os.close(told)
+            with os.fdopen(ready, "rb") as pipe:
+                pid = pipe.read()
+        if not pid:
+            raise NotStarted(f"{order.name} ended before it began")
+        return int(pid)
+
+    def find(self, name: str) -> str | None:
+        started = self._started(self._run(name))
+        return None if started is None else _called(started.pid)
+
+    def sight(self, names: Collection[str]) -> dict[str, Sighting]:
+        return {name: self._sight(self._run(name)) for name in names}
+
+    def _sight(self, run: Path) -> Sighting:
+        # alive is asked first: what ended in between has left its note by then
+        is_alive = self._is_alive(run)
+        if (run / "exit.json").exists():
+            ended = msgspec.json.decode((run / "exit.json").read_bytes(), type=dict[str, int])
+            return Sighting(Phase.ENDED, ended.get("exit_code"), ended.get("signal"))
+        return Sighting(Phase.RUNNING if is_alive else Phase.GONE)
+
+    def cancel(self, name: str, is_urgent: bool) -> None:
+        run = self._run(name)
+        started = self._started(run)
+        if started is None or not self._is_alive(run):
+            return
+        try:
+            os.killpg(started.pid, signal.SIGKILL if is_urgent else signal.SIGTERM)
+        except ProcessLookupError:
+            return
+
+    def _is_alive(self, run: Path) -> bool:
+        started = self._started(run)
+        return started is not None and started.began != "" and _began(started.pid) == started.began
+
+    def _started(self, run: Path) -> _Started | None:
+        """Our own note; after a crash between the start and that note, the wrapper's."""
+        if (run / "started.json").exists():
+            return msgspec.json.decode((run / "started.json").read_bytes(), type=_Started)
+        if not (run / "run.json").exists():
+            return None
+        pid = msgspec.json.decode((run / "run.json").read_bytes(), type=_Pid).pid
+        return _Started(pid, _began(pid) or "" if _is_wrapper_of(pid, run) else "")
+
+    def _run(self, name: str) -> Path:
+        if not name or "/" in name or name.startswith("."):
+            raise NotStarted(f"{name!r} is no name for a folder")
+        return self._folder / name
+
+
+def _files(order: Order) -> tuple[str, str]:
+    return os.path.join(order.output_dir, "stdout.log"), os.path.join(order.output_dir, "stderr.log")
+
+
+def _called(pid: int) -> str:
+    return f"local-{pid}"
+
+
+def _began(pid: int) -> str | None:
+    """When a living process began, as boot and tick; None for the dead and for zombies."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        # the second field is the program's name in brackets and may hold anything
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] in "ZX" else f"{boot}:{fields[19]}"
+
+
+def _is_wrapper_of(pid: int, run: Path) -> bool:
+    try:
+        return os.fsencode(run) in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def _write(path: Path, note: msgspec.Struct) -> None:
+    part = path.with_suffix(".part")
+    with part.open("wb") as file:
+        file.write(msgspec.json.encode(note))
+        file.flush()
+        os.fsync(file.fileno())
+    part.rename(path)

@@ -1,0 +1,65 @@
+"""Runs one command to its end and leaves a note of how it ended, whoever else is still there to see it.
+
+It is started by path, with nothing of the project or of site-packages on its way:
+
+    wrapper.py RUN_DIR READY_FD STDOUT STDERR -- COMMAND...
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from types import FrameType
+
+NO_SUCH_PROGRAM = 127
+NOT_RUNNABLE = 126
+
+
+def main(arguments: list[str]) -> int:
+    run_dir, ready, stdout, stderr, _, *command = arguments
+    if os.fork():
+        # nobody's child: whoever started us need neither wait for the end nor be there
+        return 0
+    os.setsid()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        # a handler and not SIG_IGN: the command must not inherit our deafness
+        signal.signal(number, _hear)
+    _note(run_dir, "run.json", {"pid": os.getpid()})
+    os.write(int(ready), str(os.getpid()).encode())
+    os.close(int(ready))
+    _note(run_dir, "exit.json", _run(command, stdout, stderr))
+    return 0
+
+
+def _hear(number: int, frame: FrameType | None) -> None:
+    """Stay: the command hears the signal too, and how it ends is still to be noted."""
+
+
+def _run(command: list[str], stdout: str, stderr: str) -> dict[str, int]:
+    with open(stdout, "ab") as out, open(stderr, "ab") as err:
+        try:
+            code = subprocess.run(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, check=False
+            ).returncode
+        except FileNotFoundError as error:
+            err.write(f"{error}\n".encode())
+            code = NO_SUCH_PROGRAM
+        except OSError as error:
+            err.write(f"{error}\n".encode())
+            code = NOT_RUNNABLE
+    return {"signal": -code} if code < 0 else {"exit_code": code}
+
+
+def _note(run_dir: str, name: str, content: dict[str, int]) -> None:
+    """All of the note or none of it, and on the disk."""
+    path = os.path.join(run_dir, name)
+    with open(f"{path}.part", "w") as file:
+        json.dump(content, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(f"{path}.part", path)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

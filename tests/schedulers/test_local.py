@@ -1,0 +1,168 @@
+"""Real processes on this machine, looked at by whoever comes later."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cableferry.schedulers.local import Local
+from cableferry.schedulers.protocol import NotStarted, Order, Phase, Sighting
+
+STARTER = """
+import sys
+from pathlib import Path
+from cableferry.schedulers.local import Local
+from cableferry.schedulers.protocol import Order
+folder = sys.argv[1]
+Local(Path(folder) / "runs").submit(Order("a", ("sleep", "60"), folder, folder, {"PATH": "/usr/bin:/bin"}))
+"""
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Iterator[Local]:
+    local = Local(tmp_path / "runs")
+    yield local
+    for run in (tmp_path / "runs").iterdir():
+        local.cancel(run.name, is_urgent=True)
+
+
+def _order(folder: Path, *command: str, name: str = "a") -> Order:
+    return Order(name, command, str(folder), str(folder), {"PATH": "/usr/bin:/bin", "WORD": "hé $(date)"})
+
+
+def _pid(called: str) -> int:
+    return int(called.removeprefix("local-"))
+
+
+def _wait(called: str) -> None:
+    """Until the process has ended, its child or not."""
+    try:
+        descriptor = os.pidfd_open(_pid(called))
+    except ProcessLookupError:
+        return
+    assert select.select([descriptor], [], [], 20)[0]
+    os.close(descriptor)
+
+
+def test_a_command_runs_to_its_end(local: Local, tmp_path: Path) -> None:
+    called = local.submit(_order(tmp_path, "sh", "-c", 'echo "$WORD"; echo oh >&2; exit 3'))
+    _wait(called)
+
+    assert local.sight(["a"]) == {"a": Sighting(Phase.ENDED, exit_code=3)}
+    assert (tmp_path / "stdout.log").read_text() == "hé $(date)\n"
+    assert (tmp_path / "stderr.log").read_text() == "oh\n"
+
+
+def test_an_argument_is_no_shell_text(local: Local, tmp_path: Path) -> None:
+    _wait(local.submit(_order(tmp_path, "printf", "%s", "$(touch x); `touch y` 'q\" \n")))
+
+    assert (tmp_path / "stdout.log").read_text() == "$(touch x); `touch y` 'q\" \n"
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_missing_program_is_said_in_the_log(local: Local, tmp_path: Path) -> None:
+    _wait(local.submit(_order(tmp_path, "no-such-program")))
+
+    assert local.sight(["a"])["a"].exit_code == 127
+    assert "no-such-program" in (tmp_path / "stderr.log").read_text()
+
+
+def test_a_name_is_never_started_twice(local: Local, tmp_path: Path) -> None:
+    order = _order(tmp_path, "sh", "-c", "echo once")
+    first = local.submit(order)
+    _wait(first)
+    second = Local(tmp_path / "runs").submit(order)
+
+    assert first == second
+    assert (tmp_path / "stdout.log").read_text() == "once\n"
+
+
+def test_a_start_that_left_no_trace_is_not_repeated(local: Local, tmp_path: Path) -> None:
+    (tmp_path / "runs" / "a").mkdir()
+
+    with pytest.raises(NotStarted, match="left no trace"):
+        local.submit(_order(tmp_path, "true"))
+
+
+def test_a_running_job_outlives_its_starter_and_is_found(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", STARTER, str(tmp_path)], check=True)
+    later = Local(tmp_path / "runs")
+    called = later.find("a")
+    seen = later.sight(["a"])
+    assert called is not None
+    later.cancel("a", is_urgent=True)
+    _wait(called)
+
+    assert {"a": Sighting(Phase.RUNNING)} == seen
+    assert {"a": Sighting(Phase.GONE)} == later.sight(["a"])
+
+
+def test_a_crash_before_our_own_note_loses_no_job(local: Local, tmp_path: Path) -> None:
+    called = local.submit(_order(tmp_path, "sleep", "60"))
+    (tmp_path / "runs" / "a" / "started.json").unlink()
+    later = Local(tmp_path / "runs")
+
+    assert later.find("a") == called
+    assert later.sight(["a"]) == {"a": Sighting(Phase.RUNNING)}
+
+
+def test_a_name_never_submitted_is_not_found(local: Local) -> None:
+    assert local.find("b") is None
+
+
+def test_cancelling_ends_the_whole_group(local: Local, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    called = local.submit(_order(tmp_path, "sh", "-c", "(exec 9>fifo; sleep 60) & wait"))
+    with fifo.open("rb") as end:
+        local.cancel("a", is_urgent=False)
+        # the end of the file comes when the last process that holds it open has ended
+        assert end.read() == b""
+    _wait(called)
+
+    assert local.sight(["a"]) == {"a": Sighting(Phase.ENDED, signal=signal.SIGTERM)}
+
+
+def test_a_deaf_command_is_killed_when_it_is_urgent(local: Local, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    called = local.submit(
+        _order(tmp_path, "sh", "-c", "trap '' TERM; echo deaf >fifo; while :; do sleep 1; done")
+    )
+    assert fifo.read_text() == "deaf\n"
+    local.cancel("a", is_urgent=False)
+    seen = local.sight(["a"])
+    local.cancel("a", is_urgent=True)
+    _wait(called)
+
+    assert seen == {"a": Sighting(Phase.RUNNING)}
+    assert local.sight(["a"]) == {"a": Sighting(Phase.GONE)}
+
+
+def test_another_process_with_the_same_pid_is_left_alone(local: Local, tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as stranger:
+        run = tmp_path / "runs" / "a"
+        run.mkdir()
+        (run / "started.json").write_text(json.dumps({"pid": stranger.pid, "began": "another boot:1"}))
+        local.cancel("a", is_urgent=True)
+        seen = local.sight(["a"])
+        is_alive = stranger.poll() is None
+        stranger.kill()
+
+    assert (is_alive, seen) == (True, {"a": Sighting(Phase.GONE)})
+
+
+@pytest.mark.parametrize("name", ["", "../a", ".", "a/b"])
+def test_a_name_stays_inside_its_folder(local: Local, tmp_path: Path, name: str) -> None:
+    with pytest.raises(NotStarted):
+        local.submit(_order(tmp_path, "true", name=name))
+
+
+def test_an_order_does_not_show_its_environment(tmp_path: Path) -> None:
+    assert "date" not in repr(_order(tmp_path, "true"))
