@@ -1,0 +1,95 @@
+"""From a url to an open store, whichever database it names."""
+
+import importlib
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cableferry.store import migrate
+from cableferry.store.failures import BadUrl
+from cableferry.store.migrate import FOLDER
+from cableferry.store.tx import Store
+
+READERS = 3
+POOL_SIZE = 8
+
+
+def wall_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+def open_store(
+    url: str,
+    *,
+    clock: Callable[[], datetime] = wall_clock,
+    upgrade: bool = False,
+    notify: bool = True,
+    pool_size: int | None = None,
+) -> Store:
+    """Open `sqlite:///path` or `postgresql://…`; the database must be at this program's version.
+
+    With `upgrade` it is brought there first; with `notify`, processes on one Postgres tell each other news.
+    """
+    if upgrade:
+        upgrade_database(url)
+    _require_current(url)
+    kind = kind_of(url)
+    store: Store = (
+        _driver(kind).SqliteStore(path_of(url), clock, pool_size or READERS)
+        if kind == "sqlite"
+        else _driver(kind).PostgresStore(url, clock, pool_size or POOL_SIZE, notify)
+    )
+    return store
+
+
+def upgrade_database(url: str, folder: Path = FOLDER) -> list[str]:
+    """Create or upgrade the database and say which migrations were applied."""
+    kind = kind_of(url)
+    if kind == "sqlite":
+        _driver(kind).create(path_of(url))
+    ledger = _ledger(url)
+    try:
+        return migrate.upgrade(ledger, migrate.known(kind, folder))
+    finally:
+        ledger.close()
+
+
+def _require_current(url: str) -> None:
+    ledger = _ledger(url)
+    try:
+        migrate.require_current(ledger, migrate.known(kind_of(url)))
+    finally:
+        ledger.close()
+
+
+def _driver(kind: str) -> Any:
+    # a server on SQLite needs no Postgres driver, and the other way round
+    return importlib.import_module(f"cableferry.store.{kind}")
+
+
+def _ledger(url: str) -> Any:
+    kind = kind_of(url)
+    module = importlib.import_module(f"cableferry.store.{kind}_ledger")
+    return module.SqliteLedger(path_of(url)) if kind == "sqlite" else module.PostgresLedger(url)
+
+
+def kind_of(url: str) -> str:
+    """`sqlite` or `postgres`; a refusal never repeats the url, which may hold a password."""
+    match url.partition("://")[0]:
+        case "sqlite":
+            return "sqlite"
+        case "postgres" | "postgresql":
+            return "postgres"
+    raise BadUrl(
+        "the database url must begin with sqlite:/// (and a path) or postgresql://, "
+        "for example sqlite:////var/lib/cableferry/cableferry.db"
+    )
+
+
+def path_of(url: str) -> Path:
+    """The file of a SQLite url: three slashes and a relative path, or four and an absolute one."""
+    path = url.removeprefix("sqlite:///")
+    if path == url or not path or path.startswith(":memory:"):
+        raise BadUrl("a sqlite url names a file: sqlite:///relative/path.db or sqlite:////absolute/path.db")
+    return Path(path)
