@@ -121,9 +121,7 @@ def length(data: bytes) -> int:
 
 def drive(addresses: Sequence[Address], scripts: Sequence[Script], connections: int = 64) -> Run:
     """Send every request of every script; those of one script in order, on one connection."""
-    lines = [
-        Line(address) for address, _ in zip(itertools.cycle(addresses), range(connections), strict=False)
-    ]
+    lines = [Line(address) for address, _ in zip(itertools.cycle(addresses), range(connections), strict=False)]
     try:
         with _undisturbed():
             return _drive(lines, scripts)
