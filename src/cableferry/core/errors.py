@@ -44,6 +44,7 @@ class Kind(StrEnum):
     KEY_REUSED = "idempotency-key-reused"
     TOO_LARGE = "too-large"
     UNAUTHENTICATED = "unauthenticated"
+    BAD_CSRF = "bad-csrf-token"
     BAD_SIGNATURE = "bad-signature"
     CLOCK_SKEW = "clock-skew"
     REPLAYED = "replayed"

@@ -1,0 +1,3 @@
+"""The words of our own web pages and command line: accounts, sessions and tokens."""
+
+PREFIX = "/api/ui"
