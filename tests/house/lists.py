@@ -20,7 +20,7 @@ LIBRARIES = {
     "click": Library("click", BASE, ("cli",)),
     "rich": Library("rich", BASE, ("cli",)),
     "httpx2": Library("httpx2", BASE, ("client/http.py",)),
-    "sqlite3": Library("sqlite3", STANDARD, ("store",)),
+    "sqlite3": Library("sqlite3", STANDARD, ("store", "daemon/journal.py")),
     "apsw": Library("apsw", "server", ("store",)),
     "psycopg": Library("psycopg", "postgres", ("store",)),
     "psycopg_pool": Library("psycopg", "postgres", ("store",)),
@@ -88,9 +88,15 @@ BANNED_CALLS = frozenset(
     }
 )
 
+# files outside the store that speak SQL -> to which database
+OWN_SQL: dict[str, str] = {
+    "daemon/journal.py": "the worker's own file, on a machine that has no store",
+}
+
 # (file, function) -> which process boundary this is
 BROAD_EXCEPTS: dict[tuple[str, str], str] = {
     ("store/group_commit.py", "perform"): "from the writer's thread to the caller who waits",
+    ("store/group_commit.py", "_apart"): "undoes what failed and lets it out",
     ("store/group_commit.py", "tell"): "from a database thread to listeners who wait for no answer",
     ("store/readers.py", "_look"): "from a reading thread to the caller who waits",
     ("store/postgres.py", "_finish"): "from a session's thread to the caller who waits",

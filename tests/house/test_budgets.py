@@ -17,6 +17,7 @@ def test_no_exception_outlives_its_cause() -> None:
     paths = {source.path for source in sources.tracked()} | {source.place for source in sources.product()}
     named = {
         *lists.LOOSE_TYPES,
+        *lists.OWN_SQL,
         *lists.PATCHES,
         *lists.SLEEPS,
         *lists.LONG_FILES,

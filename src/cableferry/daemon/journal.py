@@ -1,0 +1,111 @@
+"""What a worker must not forget when it dies: the jobs it holds and what it has not yet told."""
+
+import sqlite3
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from cableferry.wire.emx2.bodies import TransitionBody
+
+
+class Stage(StrEnum):
+    """How far a held job is; an ended one waits only for its last report to be taken."""
+
+    CLAIMED = "claimed"
+    STARTED = "started"
+    ENDED = "ended"
+
+
+class Stop(StrEnum):
+    """Who wants the job to end: its server, or its own time."""
+
+    SERVER = "server"
+    TIME = "time"
+
+
+class Held(msgspec.Struct, frozen=True):
+    """One job this worker holds."""
+
+    id: str
+    name: str
+    processor: str
+    stage: Stage = Stage.CLAIMED
+    epoch: int | None = None
+    parameters: str = "null"
+    timeout_seconds: int | None = None
+    claimed_at: float = 0
+    called: str | None = None
+    progress_offset: int = 0
+    stop: Stop | None = None
+    stop_at: float | None = None
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A report that has not been taken yet."""
+
+    number: int
+    job: str
+    report: TransitionBody
+
+
+_TABLES = """
+create table if not exists held (id text primary key, body blob not null) without rowid, strict;
+create table if not exists outbox (
+  number integer primary key autoincrement, job text not null, body blob not null) strict;
+create table if not exists facts (name text primary key, value text not null) without rowid, strict;
+"""
+
+
+class Journal:
+    """A file on this machine's own disk; every change is on it before the method returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = sqlite3.connect(path, isolation_level=None)
+        self._db.execute("pragma journal_mode = wal")
+        self._db.execute("pragma synchronous = full")
+        self._db.executescript(_TABLES)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def held(self) -> list[Held]:
+        rows = self._db.execute("select body from held order by id")
+        return [msgspec.json.decode(body, type=Held) for (body,) in rows]
+
+    def note(self, held: Held, reports: Iterable[TransitionBody] = ()) -> None:
+        """Remember where a job is, together with what is to be told about it."""
+        with self._db:
+            self._db.execute("begin immediate")
+            self._db.execute("insert or replace into held values (?, ?)", (held.id, msgspec.json.encode(held)))
+            self._db.executemany(
+                "insert into outbox (job, body) values (?, ?)",
+                [(held.id, msgspec.json.encode(report)) for report in reports],
+            )
+
+    def outbox(self, most: int = 500) -> list[Entry]:
+        """What is to be told, in the order in which it happened."""
+        rows = self._db.execute("select number, job, body from outbox order by number limit ?", (most,))
+        return [Entry(number, job, msgspec.json.decode(body, type=TransitionBody)) for number, job, body in rows]
+
+    def untold(self) -> frozenset[str]:
+        """The jobs about which something is still to be told."""
+        return frozenset(job for (job,) in self._db.execute("select distinct job from outbox"))
+
+    def told(self, numbers: Iterable[int]) -> None:
+        with self._db:
+            self._db.execute("begin immediate")
+            self._db.executemany("delete from outbox where number = ?", [(number,) for number in numbers])
+
+    def forget(self, id: str) -> None:
+        with self._db:
+            self._db.execute("begin immediate")
+            self._db.execute("delete from held where id = ?", (id,))
+            self._db.execute("delete from outbox where job = ?", (id,))
+
+    def fact(self, name: str, first: str) -> str:
+        """A value that is what it was when it was first asked for."""
+        self._db.execute("insert or ignore into facts values (?, ?)", (name, first))
+        (value,) = self._db.execute("select value from facts where name = ?", (name,)).fetchone()
+        return str(value)

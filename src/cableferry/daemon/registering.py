@@ -1,0 +1,35 @@
+"""Makes a worker known to its server and finds out what that server can do."""
+
+import os
+import socket
+
+import structlog
+
+from cableferry.client.emx2 import Emx2
+from cableferry.daemon.config import Config
+from cableferry.daemon.upstreams.plain import Plain
+from cableferry.daemon.upstreams.protocol import Upstream
+from cableferry.daemon.upstreams.synced import Synced
+from cableferry.wire.emx2.bodies import Capability, RegisterBody, SessionBody
+
+log = structlog.get_logger()
+
+
+def register(client: Emx2, config: Config, session: str) -> Upstream:
+    """The server as this worker talks to it from now on."""
+    answer = client.register(_body(config, session))
+    log.info("worker registered", worker=config.worker_id, server=client.base_url, is_plain=answer.extensions is None)
+    if answer.extensions is None:
+        client.session = None
+        return Plain(client, config.worker_id, tuple(config.processors), config.poll_seconds)
+    client.session = session if answer.extensions.sessions else None
+    return Synced(client, config.worker_id, answer.extensions)
+
+
+def _body(config: Config, session: str) -> RegisterBody:
+    capabilities = [
+        Capability(name, None, processor.max_concurrent_jobs or config.max_concurrent_jobs)
+        for name, processor in config.processors.items()
+    ]
+    host = socket.gethostname()
+    return RegisterBody(config.worker_id, host, capabilities, SessionBody(session, host, os.getpid()))

@@ -1,0 +1,6 @@
+"""The ways a worker talks to its server, each behind the same exchange."""
+
+from cableferry.daemon.upstreams import plain, synced
+
+ROLL_CALL = (plain.Plain, synced.Synced)
+MECHANISM = ("protocol",)

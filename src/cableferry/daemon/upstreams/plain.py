@@ -1,0 +1,73 @@
+"""A server with the plain protocol: one call per thing."""
+
+from collections.abc import Collection, Iterator
+
+import msgspec
+
+from cableferry.client import errors
+from cableferry.client.answers import Job
+from cableferry.client.emx2 import Emx2, Filter
+from cableferry.core.jobs import HELD, State
+from cableferry.daemon.journal import Entry
+from cableferry.daemon.upstreams.protocol import Get, Give
+from cableferry.wire.emx2.words import WORDS
+
+_READY = WORDS[State.READY]
+
+
+class Plain:
+    """One worker at one server."""
+
+    def __init__(self, client: Emx2, worker_id: str, processors: Collection[str], poll_seconds: float) -> None:
+        self._client = client
+        self._worker_id = worker_id
+        self._processors = tuple(processors)
+        self._poll_seconds = poll_seconds
+
+    def exchange(self, give: Give) -> Get:
+        told = frozenset(entry.number for entry in give.reports if self._is_told(entry))
+        stop = frozenset(filter(self._is_over, give.holding))
+        self._client.heartbeat(self._worker_id)
+        return Get(told, tuple(self._claim(give.room)), stop)
+
+    def wait(self, processor: str) -> bool:
+        """Such a server does not let us hang on: the next cycle asks."""
+        return False
+
+    def mine(self, but: Collection[str]) -> list[Job]:
+        return held_by(self._client, self._worker_id, but)
+
+    def pause_seconds(self, is_busy: bool) -> float:
+        return self._poll_seconds
+
+    def _is_told(self, entry: Entry) -> bool:
+        report = msgspec.structs.replace(entry.report, worker_id=self._worker_id, epoch=None)
+        try:
+            self._client.transition(entry.job, report)
+        except (errors.Invalid, errors.NotFound, errors.Conflict):
+            return True
+        return True
+
+    def _is_over(self, id: str) -> bool:
+        try:
+            job = self._client.job(id)
+        except errors.NotFound:
+            return True
+        return job is not None and (job.is_final or job.worker_id not in (None, self._worker_id))
+
+    def _claim(self, room: int) -> Iterator[Job]:
+        for processor in self._processors:
+            for job in self._client.poll(Filter(_READY, processor)) if room else ():
+                try:
+                    yield self._client.claim(job.id, self._worker_id)
+                except (errors.Conflict, errors.NotFound):
+                    continue
+                room -= 1
+                if not room:
+                    return
+
+
+def held_by(client: Emx2, worker_id: str, but: Collection[str]) -> list[Job]:
+    """The unfinished jobs of a worker that it does not know of."""
+    found = (job for state in sorted(HELD & WORDS.keys()) for job in client.jobs(Filter(WORDS[state])))
+    return [job for job in found if job.worker_id == worker_id and job.id not in but]

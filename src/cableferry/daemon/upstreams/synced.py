@@ -1,0 +1,55 @@
+"""A server with our extensions: one round trip per cycle, and long polls between them."""
+
+from collections.abc import Collection
+
+import msgspec
+
+from cableferry.client.answers import Job
+from cableferry.client.emx2 import Emx2, Filter
+from cableferry.daemon.journal import Entry
+from cableferry.daemon.upstreams import plain
+from cableferry.daemon.upstreams.protocol import Get, Give
+from cableferry.wire.emx2.bodies import Extensions, Gone, ReportResult, SyncBody, SyncReport
+
+# often enough to stop a job within a second, and to keep a session alive
+BUSY_SECONDS = 0.5
+IDLE_SECONDS = 20.0
+
+# after these a lease is no longer ours, whatever we still run
+_LOST = frozenset({"stale-lease", "already-ended", "unknown-job", "deleted-job"})
+
+
+class Synced:
+    """One worker at one server."""
+
+    def __init__(self, client: Emx2, worker_id: str, extensions: Extensions) -> None:
+        self._client = client
+        self._worker_id = worker_id
+        self._wait_seconds = min(50, extensions.long_poll_seconds)
+
+    def exchange(self, give: Give) -> Get:
+        reports = [_report(entry) for entry in give.reports]
+        answer = self._client.sync(self._worker_id, SyncBody(reports, list(give.holding), give.room))
+        results = list(zip(give.reports, answer.reports, strict=False))
+        return Get(
+            frozenset(entry.number for entry, result in results if result.code < 500),
+            tuple(answer.claimed),
+            _stopped(answer.stop, [result for _, result in results]),
+        )
+
+    def wait(self, processor: str) -> bool:
+        return bool(self._client.page(Filter("PENDING", processor), 1, wait=self._wait_seconds).items)
+
+    def mine(self, but: Collection[str]) -> list[Job]:
+        return plain.held_by(self._client, self._worker_id, but)
+
+    def pause_seconds(self, is_busy: bool) -> float:
+        return BUSY_SECONDS if is_busy else IDLE_SECONDS
+
+
+def _report(entry: Entry) -> SyncReport:
+    return SyncReport(job_id=entry.job, **msgspec.structs.asdict(entry.report))
+
+
+def _stopped(gone: list[Gone], results: list[ReportResult]) -> frozenset[str]:
+    return frozenset({one.job_id for one in gone} | {one.job_id for one in results if one.kind in _LOST})
