@@ -2,5 +2,5 @@
 
 from cableferry.schedulers import local
 
-ROLL_CALL = (local.Local,)
+ROLL_CALL = (local,)
 MECHANISM = ("protocol", "wrapper")

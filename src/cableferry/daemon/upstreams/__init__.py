@@ -2,5 +2,5 @@
 
 from cableferry.daemon.upstreams import plain, synced
 
-ROLL_CALL = (plain.Plain, synced.Synced)
+ROLL_CALL = (plain, synced)
 MECHANISM = ("protocol",)

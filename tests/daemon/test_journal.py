@@ -1,0 +1,60 @@
+"""What a worker remembers over its own death."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cableferry.daemon.journal import Held, Journal, Stage
+from cableferry.wire.emx2.bodies import TransitionBody
+
+HELD = Held("j1", "j1", "echo", Stage.STARTED, epoch=2)
+Open = Callable[[], Journal]
+
+
+@pytest.fixture
+def reopened(tmp_path: Path) -> Iterator[Open]:
+    opened: list[Journal] = []
+
+    def reopen() -> Journal:
+        for journal in opened:
+            journal.close()
+        opened[:] = [Journal(tmp_path / "journal.db")]
+        return opened[0]
+
+    yield reopen
+    opened[0].close()
+
+
+def test_jobs_and_untold_reports_are_there_after_a_restart(reopened: Open) -> None:
+    reopened().note(HELD, [TransitionBody("SUBMITTED", epoch=2), TransitionBody("STARTED", epoch=2)])
+
+    journal = reopened()
+
+    assert journal.held() == [HELD]
+    assert [entry.report.status for entry in journal.outbox()] == ["SUBMITTED", "STARTED"]
+    assert journal.untold() == {"j1"}
+
+
+def test_what_was_told_is_not_told_again(reopened: Open) -> None:
+    journal = reopened()
+    journal.note(HELD, [TransitionBody("SUBMITTED"), TransitionBody("STARTED")])
+
+    journal.told([journal.outbox()[0].number])
+
+    assert [entry.report.status for entry in journal.outbox()] == ["STARTED"]
+
+
+def test_a_forgotten_job_leaves_nothing(reopened: Open) -> None:
+    journal = reopened()
+    journal.note(HELD, [TransitionBody("SUBMITTED")])
+
+    journal.forget("j1")
+
+    assert (journal.held(), journal.outbox()) == ([], [])
+
+
+def test_a_fact_stays_what_it_was(reopened: Open) -> None:
+    reopened().fact("session", "first")
+
+    assert reopened().fact("session", "second") == "first"
