@@ -1,8 +1,12 @@
 """What holds for every test: no setting leaks in from outside, no example is too slow to be true."""
 
 import os
+from collections.abc import Iterator
 
 import hypothesis
+import pytest
+
+from cableferry.testing import postgres, stores
 
 
 def pytest_configure() -> None:
@@ -10,3 +14,13 @@ def pytest_configure() -> None:
         del os.environ[name]
     hypothesis.settings.register_profile("house", deadline=None, print_blob=True)
     hypothesis.settings.load_profile("house")
+
+
+@pytest.fixture(scope="session")
+def postgres_cluster() -> Iterator[postgres.Cluster]:
+    """One cluster for all the tests of this process, with a template that each test's database copies."""
+    if postgres.programs() is None:
+        pytest.skip("PostgreSQL is not on this machine: tools/postgres.sh says how to get it")
+    with postgres.cluster() as cluster:
+        stores.migrate_template(cluster)
+        yield cluster

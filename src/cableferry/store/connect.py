@@ -36,9 +36,9 @@ def open_store(
     _require_current(url)
     kind = kind_of(url)
     store: Store = (
-        _driver(kind).SqliteStore(path_of(url), clock, pool_size or READERS)
+        driver(kind).SqliteStore(path_of(url), clock, pool_size or READERS)
         if kind == "sqlite"
-        else _driver(kind).PostgresStore(url, clock, pool_size or POOL_SIZE, notify)
+        else driver(kind).PostgresStore(url, clock, pool_size or POOL_SIZE, notify)
     )
     return store
 
@@ -47,31 +47,12 @@ def upgrade_database(url: str, folder: Path = FOLDER) -> list[str]:
     """Create or upgrade the database and say which migrations were applied."""
     kind = kind_of(url)
     if kind == "sqlite":
-        _driver(kind).create(path_of(url))
+        driver(kind).create(path_of(url))
     ledger = _ledger(url)
     try:
         return migrate.upgrade(ledger, migrate.known(kind, folder))
     finally:
         ledger.close()
-
-
-def _require_current(url: str) -> None:
-    ledger = _ledger(url)
-    try:
-        migrate.require_current(ledger, migrate.known(kind_of(url)))
-    finally:
-        ledger.close()
-
-
-def _driver(kind: str) -> Any:
-    # a server on SQLite needs no Postgres driver, and the other way round
-    return importlib.import_module(f"cableferry.store.{kind}")
-
-
-def _ledger(url: str) -> Any:
-    kind = kind_of(url)
-    module = importlib.import_module(f"cableferry.store.{kind}_ledger")
-    return module.SqliteLedger(path_of(url)) if kind == "sqlite" else module.PostgresLedger(url)
 
 
 def kind_of(url: str) -> str:
@@ -93,3 +74,25 @@ def path_of(url: str) -> Path:
     if path == url or not path or path.startswith(":memory:"):
         raise BadUrl("a sqlite url names a file: sqlite:///relative/path.db or sqlite:////absolute/path.db")
     return Path(path)
+
+
+def driver(module: str) -> Any:
+    """A module that knows one database: a server on SQLite needs no Postgres driver."""
+    try:
+        return importlib.import_module(f"cableferry.store.{module}")
+    except ModuleNotFoundError as error:
+        raise BadUrl(f"this database needs {error.name}, which is not installed here") from error
+
+
+def _require_current(url: str) -> None:
+    ledger = _ledger(url)
+    try:
+        migrate.require_current(ledger, migrate.known(kind_of(url)))
+    finally:
+        ledger.close()
+
+
+def _ledger(url: str) -> Any:
+    if kind_of(url) == "sqlite":
+        return driver("sqlite_ledger").SqliteLedger(path_of(url))
+    return driver("postgres_ledger").PostgresLedger(url)

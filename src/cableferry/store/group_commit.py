@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 import apsw
 import structlog
@@ -12,6 +13,8 @@ from cableferry.store import units
 from cableferry.store.failures import Unavailable
 from cableferry.store.tx import News, Params, Row, Statement
 from cableferry.store.units import Desk, Unit
+
+T = TypeVar("T")
 
 log = structlog.get_logger()
 
@@ -22,13 +25,12 @@ LONGEST_SECONDS = 0.010
 class BatchTx:
     """One unit's view of the open batch; its savepoint opens with its first write."""
 
-    __slots__ = ("_changes", "_execute", "_has_savepoint", "_is_guarding", "_news", "now")
+    __slots__ = ("_changes", "_execute", "_has_savepoint", "_news", "now")
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._execute = connection.cursor().execute
         self._changes = connection.changes
         self._has_savepoint = False
-        self._is_guarding = False
         self._news: list[News] = []
         self.now: datetime
 
@@ -55,34 +57,35 @@ class BatchTx:
     def announce(self, news: News) -> None:
         self._news.append(news)
 
-    def _open_savepoint(self) -> None:
-        if not self._is_guarding:
-            self._execute("SAVEPOINT unit")
-            self._has_savepoint = True
-
     def perform(self, unit: Unit, now: datetime) -> None:
-        """Run one unit; when its work fails, its work alone is undone."""
+        """Run one unit; what fails of it is undone alone, and a guard that has passed stays."""
         self.now = now
-        self._news = []
         try:
             if unit.guard is not None:
-                self._is_guarding = True
-                unit.guard(self)
-                self._is_guarding = False
-                self._news = []
-            unit.value = unit.work(self)
+                self._apart(unit.guard)
+            unit.value = self._apart(unit.work)
             unit.news = self._news
         except BaseException as error:  # the caller's thread gets it, whatever it is
             unit.error = error
-            self._is_guarding = False
-        if self._has_savepoint:
-            self._close_savepoint(unit.error)
 
-    def _close_savepoint(self, error: BaseException | None) -> None:
-        self._has_savepoint = False
-        if error is not None:
-            self._execute("ROLLBACK TO unit")
-        self._execute("RELEASE unit")
+    def _apart(self, part: Callable[["BatchTx"], T]) -> T:
+        self._news = []
+        try:
+            value = part(self)
+        except BaseException:
+            self._leave_savepoint("ROLLBACK TO unit; RELEASE unit")
+            raise
+        self._leave_savepoint("RELEASE unit")
+        return value
+
+    def _open_savepoint(self) -> None:
+        self._execute("SAVEPOINT unit")
+        self._has_savepoint = True
+
+    def _leave_savepoint(self, sql: str) -> None:
+        if self._has_savepoint:
+            self._has_savepoint = False
+            self._execute(sql)
 
 
 class GroupCommit:

@@ -261,3 +261,13 @@ def connect(url: str) -> psycopg.Connection:
     # one type for every integer, so that a statement is prepared once and not once per magnitude
     connection.adapters.register_dumper(int, Int8Dumper)
     return connection
+
+
+def environment(url: str) -> dict[str, str]:
+    """The url in the variables that PostgreSQL's own programs read."""
+    options = psycopg.pq.Conninfo.parse(url.encode())
+    return {
+        option.envvar.decode(): option.val.decode()
+        for option in options
+        if option.envvar is not None and option.val is not None
+    }

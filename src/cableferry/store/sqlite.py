@@ -78,6 +78,8 @@ def connect_to_read(path: Path) -> apsw.Connection:
 
 
 def _open(path: Path) -> apsw.Connection:
+    if not path.exists():
+        raise Unavailable(f"there is no database at {path}: `cableferry db upgrade` makes one")
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=256)
         connection.set_busy_timeout(BUSY_MILLISECONDS)

@@ -28,9 +28,12 @@ def migrate_template(cluster: Cluster) -> None:
     connect.upgrade_database(cluster.create(TEMPLATE))
 
 
-def postgres_url(cluster: Cluster) -> str:
-    """A database of its own with the newest tables."""
-    return cluster.create(f"test_{os.getpid()}_{next(_numbers)}", TEMPLATE)
+@contextlib.contextmanager
+def database(cluster: Cluster, template: str = TEMPLATE) -> Iterator[str]:
+    """The url of a new database with the newest tables, dropped at the end."""
+    name = f"test_{os.getpid()}_{next(_numbers)}"
+    yield cluster.create(name, template)
+    cluster.drop(name)
 
 
 @contextlib.contextmanager
