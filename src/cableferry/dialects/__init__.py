@@ -1,1 +1,16 @@
 """HTTP to the engine and back, one file or folder per contract."""
+
+from typing import Protocol
+
+from cableferry.dialects import emx2
+from cableferry.dialects.endpoint import Dialect
+
+
+class Contract(Protocol):
+    """A module or package of this room that serves one contract."""
+
+    DIALECT: Dialect
+
+
+ROLL_CALL: tuple[Contract, ...] = (emx2,)
+MECHANISM = ("denials", "endpoint")

@@ -223,12 +223,20 @@ class Gone(msgspec.Struct, frozen=True):
     status: str | None = None
 
 
+class NoClaims(msgspec.Struct, frozen=True):
+    """Why this daemon may claim nothing, though its reports were taken."""
+
+    kind: str
+    detail: str
+
+
 class SyncAnswer(msgspec.Struct, frozen=True):
     worker_id: str
     reports: list[ReportResult]
     claimed: list[JobBody]
     stop: list[Gone]
     server_time: datetime
+    no_claims: NoClaims | None = None
 
 
 class ExplainBody(msgspec.Struct, frozen=True):

@@ -1,0 +1,41 @@
+"""What the account endpoints are configured with, and who is calling them."""
+
+from datetime import timedelta
+from typing import Protocol
+
+import msgspec
+
+from cableferry.core.access import Person
+from cableferry.core.errors import Forbidden
+from cableferry.dialects.endpoint import Call
+from cableferry.engine.sessions import Patience
+from cableferry.store.tx import Store
+
+
+class Passwords(Protocol):
+    """Hashes and compares, slowly by design: never inside a transaction."""
+
+    def hash(self, name: str, password: str) -> str: ...
+
+    def is_right(self, stored: str | None, password: str) -> bool: ...
+
+
+class Desk(msgspec.Struct, frozen=True):
+    """Where people sign in."""
+
+    store: Store
+    passwords: Passwords
+    patience: Patience
+    idle: timedelta
+    is_secure: bool = False
+
+
+def desk(call: Call) -> Desk:
+    found: Desk = call.service
+    return found
+
+
+def person(call: Call) -> Person:
+    if not isinstance(call.caller, Person):
+        raise Forbidden("this needs a signed-in user")
+    return call.caller

@@ -1,0 +1,100 @@
+"""From the bytes of a body and a query to typed values; every way to get them wrong is the client's mistake."""
+
+from collections.abc import Mapping
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from cableferry.core.errors import Invalid, Kind
+from cableferry.dialects.endpoint import Endpoint
+
+MOST_QUERY_FIELDS = 50
+_JSON = b"application/json"
+
+
+class Decoding(msgspec.Struct, frozen=True, eq=False):
+    """How one endpoint reads its body and its query."""
+
+    body: msgspec.json.Decoder[msgspec.Struct] | None
+    empty: msgspec.Struct | None
+    query: type[msgspec.Struct] | None
+
+
+def decoding(endpoint: Endpoint) -> Decoding:
+    return Decoding(
+        body=msgspec.json.Decoder(endpoint.body) if endpoint.body else None,
+        empty=endpoint.body() if endpoint.body and endpoint.has_optional_body else None,
+        query=endpoint.query,
+    )
+
+
+def body(how: Decoding, content: bytes, headers: Mapping[bytes, bytes]) -> msgspec.Struct | None:
+    """The typed body, None for an endpoint that takes none."""
+    if how.body is None:
+        return None
+    if not content:
+        if how.empty is not None:
+            return how.empty
+        raise Invalid("the body is empty: send a JSON object")
+    _check_content_type(headers.get(b"content-type"))
+    try:
+        return how.body.decode(content)
+    except msgspec.ValidationError as error:
+        raise Invalid(_plain(error)) from None
+    except msgspec.DecodeError as error:
+        raise Invalid(f"the body is not valid JSON: {error}") from None
+    except UnicodeError:
+        raise Invalid("the body is not valid JSON: the text is not UTF-8") from None
+    except RecursionError:
+        raise Invalid("the body is not acceptable JSON: it is nested too deeply") from None
+
+
+def _plain(error: msgspec.ValidationError) -> str:
+    """`Expected int >= 1 - at $.limit` as a sentence that names the field."""
+    what, _, where = str(error).partition(" - at `$")
+    field = where.rstrip("`").lstrip(".")
+    return f"the body field {field} is wrong: {what}" if field else f"the body is wrong: {what}"
+
+
+def _check_content_type(value: bytes | None) -> None:
+    if value is None or value == _JSON:
+        return
+    kind, _, rest = value.partition(b";")
+    name, _, charset = rest.strip().lower().partition(b"=")
+    is_utf8 = name != b"charset" or charset.strip(b' "') in (b"utf-8", b"utf8")
+    if kind.strip().lower() != _JSON or not is_utf8:
+        raise Invalid("Content-Type must be application/json in UTF-8", Kind.BAD_HEADER, header="Content-Type")
+
+
+def query(how: Decoding, text: bytes) -> tuple[msgspec.Struct | None, Mapping[str, str]]:
+    """The typed query and the plain one; names the endpoint does not know are ignored."""
+    fields = _fields(text) if text else {}
+    if how.query is None:
+        return None, fields
+    try:
+        return msgspec.convert(fields, how.query, strict=False), fields
+    except (msgspec.ValidationError, ValueError, OverflowError) as error:
+        raise Invalid(f"the query is wrong: {_about_query(error)}") from None
+
+
+def _about_query(error: Exception) -> str:
+    what, _, where = str(error)[:300].partition(" - at `$")
+    return f"{where.strip('`.')}: {what}" if where else what
+
+
+def _fields(text: bytes) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(
+            text.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_QUERY_FIELDS
+        )
+    except UnicodeError:
+        raise Invalid("the query is not UTF-8 after percent-decoding") from None
+    except ValueError:
+        raise Invalid(f"the query has more than {MOST_QUERY_FIELDS} fields") from None
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        twice = next(name for name, _ in pairs if sum(name == other for other, _ in pairs) > 1)
+        raise Invalid(f"the query names {twice[:40]} twice: say it once")
+    if any("\0" in value for value in fields.values()):
+        raise Invalid("the query holds a NUL character")
+    return fields

@@ -1,0 +1,145 @@
+"""The way of a request: find, check, admit, decode, run, answer; the order is part of the contract."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+import msgspec
+import structlog
+
+from cableferry.core import access
+from cableferry.core.access import Caller
+from cableferry.core.errors import Invalid, Kind, Refusal
+from cableferry.dialects.denials import Bug, Unavailable
+from cableferry.dialects.endpoint import Call, Dialect
+from cableferry.server import decoding, exchange, polls, presenting
+from cableferry.server.envelope import Authenticator, Envelope
+from cableferry.server.exchange import Disconnected, Receive, Reply, Request, Scope, Send
+from cableferry.server.routes import Route, Routes
+from cableferry.server.running import Admission, Runner
+from cableferry.server.throttle import Buckets
+from cableferry.store import failures
+
+log = structlog.get_logger()
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much of a request is read, and what a proxy has taken off its path."""
+
+    body_bytes: int
+    header_bytes: int
+    root_path: str = ""
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """What the edge is made of; `fallback` answers where no dialect is at home."""
+
+    routes: Routes
+    runner: Runner
+    authenticator: Authenticator
+    buckets: Buckets
+    services: Mapping[str, object]
+    fallback: Dialect
+    limits: Limits
+    record: Callable[[Request, Reply], None]
+
+
+class Edge:
+    """Serves every endpoint of every dialect."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = exchange.arrive(scope)
+        try:
+            reply = await self._answer(scope, request, receive)
+            await exchange.respond(send, request, reply)
+        except Disconnected:
+            reply = Reply(499)
+        self._parts.record(request, reply)
+
+    async def _answer(self, scope: Scope, request: Request, receive: Receive) -> Reply:
+        try:
+            return await self._serve(scope, request, receive)
+        except Refusal as refusal:
+            return self._refuse(request, refusal)
+        except (failures.Unavailable, failures.Unknown) as failure:
+            log.error("database failed", detail=str(failure), trace=request.trace_id)
+            return self._refuse(request, _unavailable(failure))
+        except Disconnected:
+            raise
+        except Exception:
+            log.exception("request failed", request=request.request_id, trace=request.trace_id)
+            return self._refuse(request, Bug(f"the server failed; its log tells more under {request.trace_id}"))
+
+    def _refuse(self, request: Request, refusal: Refusal) -> Reply:
+        dialect = request.route.dialect if request.route else self._parts.fallback
+        return presenting.refuse(dialect.render, refusal, request.request_id)
+
+    async def _serve(self, scope: Scope, request: Request, receive: Receive) -> Reply:
+        parts = self._parts
+        path = request.path.removeprefix(parts.limits.root_path)
+        route, request.params = parts.routes.find(request.method, path)
+        request.route = route
+        exchange.check_headers(scope, request, parts.limits.header_bytes)
+        if route.endpoint.needs_protocol_headers:
+            route.dialect.check_headers(request.headers)
+        request.body = await exchange.read_body(request, receive, parts.limits.body_bytes)
+        admitted = await parts.authenticator.admit(_envelope(scope, request))
+        request.caller = admitted.caller
+        parts.buckets.check(admitted.caller.actor)
+        access.check(admitted.caller, route.endpoint.need)
+        call, seconds = self._call(request, route, admitted.caller)
+        reply = await parts.runner.run(Admission(request, route, call, admitted.guard, seconds), receive)
+        return presenting.with_headers(reply, presenting.pairs(admitted.headers))
+
+    def _call(self, request: Request, route: Route, caller: Caller) -> tuple[Call, int | None]:
+        """The typed request, and how long it would wait for its answer."""
+        query, fields = decoding.query(route.decoding, request.query)
+        call = Call(
+            caller=caller,
+            path=request.params,
+            query=query,
+            body=decoding.body(route.decoding, request.body, request.headers),
+            worker=_name(request, b"x-worker-id"),
+            session=_name(request, b"x-worker-session"),
+            request_id=request.request_id,
+            service=self._parts.services.get(route.dialect.name),
+            headers=request.headers,
+            address=request.address,
+        )
+        request.worker = call.worker
+        return call, polls.seconds_asked(request, fields) if route.endpoint.waits else None
+
+
+def _envelope(scope: Scope, request: Request) -> Envelope:
+    return Envelope(
+        method=request.method,
+        target=request.target,
+        headers=request.headers,
+        body=request.body,
+        now=datetime.now(UTC),
+        address=request.address,
+        certificate=scope.get("client_certificate"),
+        is_secure=scope["scheme"] == "https",
+    )
+
+
+def _name(request: Request, header: bytes) -> str | None:
+    """A header that names something, as text that a person could have typed."""
+    value = request.headers.get(header)
+    if value is None:
+        return None
+    try:
+        name = value.decode()
+    except UnicodeDecodeError:
+        name = ""
+    if not 0 < len(name) <= 255 or not name.isprintable():
+        raise Invalid(f"{header.decode()} must hold 1 to 255 printable characters", Kind.BAD_HEADER)
+    return name
+
+
+def _unavailable(failure: failures.StoreFailure) -> Unavailable:
+    if isinstance(failure, failures.Unknown):
+        return Unavailable("the database broke off while writing: look what happened before you try again")
+    return Unavailable("the database does not answer and nothing was changed: try again")

@@ -1,0 +1,191 @@
+"""One request and its answer, as the edge carries them between uvicorn and an endpoint."""
+
+import random
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+
+import msgspec
+
+from cableferry.core.access import Caller
+from cableferry.core.errors import Invalid, Kind
+from cableferry.dialects.denials import TooLarge
+from cableferry.server.routes import Route
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_SINGLE = frozenset(
+    {
+        b"authorization",
+        b"content-length",
+        b"content-type",
+        b"cookie",
+        b"idempotency-key",
+        b"if-none-match",
+        b"prefer",
+        b"traceparent",
+        b"x-csrf-token",
+        b"x-emx2-api-version",
+        b"x-molgenis-token",
+        b"x-nonce",
+        b"x-request-id",
+        b"x-timestamp",
+        b"x-trace-id",
+        b"x-worker-id",
+        b"x-worker-session",
+    }
+)
+_UUID = re.compile(rb"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_TRACE = re.compile(rb"[!-~]{1,128}")
+_PARENT = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?")
+
+
+class Disconnected(Exception):
+    """The client went away; nobody waits for an answer."""
+
+
+class Request(msgspec.Struct, eq=False):
+    """What has been learnt of a request so far; the log line is written from it."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: Mapping[bytes, bytes]
+    address: str | None
+    started: float
+    trace_id: str
+    request_id: str | None = None
+    route: Route | None = None
+    params: Mapping[str, str] = {}
+    body: bytes = b""
+    caller: Caller | None = None
+    worker: str | None = None
+
+    @property
+    def target(self) -> str:
+        return f"{self.path}?{self.query.decode('latin-1')}" if self.query else self.path
+
+    def header(self, name: bytes) -> str | None:
+        value = self.headers.get(name)
+        return None if value is None else value.decode("latin-1")
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """An answer in bytes."""
+
+    status: int
+    body: bytes = b""
+    content_type: bytes = b"application/json"
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    kind: str | None = None
+
+
+def arrive(scope: Scope) -> Request:
+    headers = dict(scope["headers"])
+    client = scope.get("client")
+    return Request(
+        method=scope["method"],
+        path=scope["raw_path"].decode("latin-1"),
+        query=scope["query_string"],
+        headers=headers,
+        address=client[0] if client else None,
+        started=time.perf_counter(),
+        trace_id=_trace_id(headers),
+        request_id=_request_id(headers),
+    )
+
+
+def _request_id(headers: Mapping[bytes, bytes]) -> str | None:
+    value = headers.get(b"x-request-id")
+    return value.decode() if value is not None and _UUID.fullmatch(value) else None
+
+
+def _trace_id(headers: Mapping[bytes, bytes]) -> str:
+    """The caller's own, else the one of its W3C trace, else a new one."""
+    own = headers.get(b"x-trace-id")
+    if own is not None and _TRACE.fullmatch(own):
+        return own.decode()
+    parent = headers.get(b"traceparent")
+    found = _PARENT.fullmatch(parent) if parent is not None else None
+    return _as_uuid(found[1].decode() if found else f"{random.getrandbits(128):032x}")
+
+
+def _as_uuid(text: str) -> str:
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def check_headers(scope: Scope, request: Request, most_bytes: int) -> None:
+    """Refuse headers that are too many to be meant, and those that say one thing twice."""
+    pairs = scope["headers"]
+    if len(pairs) > 100 or len(pairs) > len(request.headers):
+        _check_pairs(pairs, most_bytes)
+
+
+def _check_pairs(pairs: list[tuple[bytes, bytes]], most_bytes: int) -> None:
+    if sum(len(name) + len(value) for name, value in pairs) > most_bytes:
+        raise TooLarge(f"the headers are larger than {most_bytes} bytes")
+    seen: set[bytes] = set()
+    for name, _ in pairs:
+        if name in _SINGLE and name in seen:
+            raise Invalid(f"the header {name.decode()} is there twice: send it once", Kind.BAD_HEADER)
+        seen.add(name)
+
+
+async def read_body(request: Request, receive: Receive, limit: int) -> bytes:
+    """The whole body, unless it is larger than it may be; then nothing of it is kept."""
+    declared = request.headers.get(b"content-length")
+    if declared is not None and (not declared.isdigit() or len(declared) > 18 or int(declared) > limit):
+        raise _too_large(limit)
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise Disconnected
+    content: bytes = message.get("body", b"")
+    if not message.get("more_body"):
+        return _checked(content, limit)
+    return await _read_rest(content, receive, limit)
+
+
+async def _read_rest(first: bytes, receive: Receive, limit: int) -> bytes:
+    parts, size, more = [first], len(first), True
+    while more:
+        if size > limit:
+            raise _too_large(limit)
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Disconnected
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        more = message.get("more_body", False)
+    return _checked(b"".join(parts), limit)
+
+
+def _checked(content: bytes, limit: int) -> bytes:
+    if len(content) > limit:
+        raise _too_large(limit)
+    return content
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"the body is larger than the {limit} bytes this server reads: send less at a time")
+
+
+async def respond(send: Send, request: Request, reply: Reply) -> None:
+    headers = [
+        (b"content-length", b"%d" % len(reply.body)),
+        (b"x-trace-id", request.trace_id.encode()),
+        *reply.headers,
+    ]
+    if reply.body:
+        headers.append((b"content-type", reply.content_type))
+    if request.request_id is not None:
+        headers.append((b"x-request-id", request.request_id.encode()))
+    if request.route is not None:
+        headers += request.route.dialect.answer_headers
+    if reply.status in (204, 304):
+        del headers[0]
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body})

@@ -1,0 +1,79 @@
+"""How log lines are written, and the one line that each request leaves."""
+
+import logging
+import sys
+import time
+from typing import BinaryIO, cast
+
+import msgspec
+import structlog
+from structlog.typing import EventDict, Processor
+
+from cableferry.server.exchange import Reply, Request
+from cableferry.server.settings import LogSection
+
+log = structlog.get_logger()
+
+_ENCODER = msgspec.json.Encoder(enc_hook=str)
+
+
+def configure(section: LogSection, out: BinaryIO | None = None) -> None:
+    """One line on standard output for each event."""
+    is_json = section.format == "json"
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            *(_for_programs() if is_json else _for_people()),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(section.level),
+        logger_factory=structlog.BytesLoggerFactory(out or sys.stdout.buffer),
+        cache_logger_on_first_use=True,
+    )
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+
+
+def _for_programs() -> list[Processor]:
+    return [structlog.processors.format_exc_info, _as_json]
+
+
+def _for_people() -> list[Processor]:
+    return [structlog.dev.ConsoleRenderer(colors=sys.stdout.isatty()), _as_bytes]
+
+
+def _as_json(logger: object, method: str, event: EventDict) -> bytes:
+    return _ENCODER.encode(event)
+
+
+def _as_bytes(logger: object, method: str, event: object) -> bytes:
+    return cast(str, event).encode("utf-8", "replace")
+
+
+def answered(request: Request, reply: Reply) -> None:
+    """The canonical line: what was asked by whom and what became of it, without bodies or secrets."""
+    fields: dict[str, object] = {
+        "method": request.method,
+        "route": request.route.template if request.route else None,
+        "status": reply.status,
+        "ms": round((time.perf_counter() - request.started) * 1000, 3),
+        "request": request.request_id,
+        "trace": request.trace_id,
+        "bytes_in": len(request.body),
+        "bytes_out": len(reply.body),
+    }
+    if request.caller is not None:
+        fields["caller"] = request.caller.actor
+    if job := request.params.get("job_id") or _created(reply):
+        fields["job"] = job
+    if worker := request.params.get("worker_id") or request.worker:
+        fields["worker"] = worker
+    if reply.kind is not None:
+        fields["kind"] = reply.kind
+    log.info("request answered", **fields)
+
+
+def _created(reply: Reply) -> str | None:
+    """The id in the Location of something new."""
+    if reply.status != 201:
+        return None
+    return next((value.decode().rpartition("/")[2] for name, value in reply.headers if name == b"location"), None)

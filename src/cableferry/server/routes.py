@@ -1,0 +1,101 @@
+"""Which endpoint a method and a path lead to, found by walking a tree of path segments."""
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import unquote
+
+import msgspec
+
+from cableferry.core.errors import Invalid
+from cableferry.dialects.denials import UnknownRoute, WrongMethod
+from cableferry.dialects.endpoint import Dialect, Endpoint
+from cableferry.server.decoding import Decoding, decoding
+
+
+class Route(msgspec.Struct, frozen=True, eq=False):
+    """An endpoint with everything that is made once for it."""
+
+    dialect: Dialect
+    endpoint: Endpoint
+    names: tuple[str, ...]
+    decoding: Decoding
+
+    @property
+    def template(self) -> str:
+        return self.endpoint.path
+
+
+class _Node:
+    """One place in the tree: named segments below it, one wild segment, and the endpoints that end here."""
+
+    __slots__ = ("literals", "routes", "wild")
+
+    def __init__(self) -> None:
+        self.literals: dict[str, _Node] = {}
+        self.wild: _Node | None = None
+        self.routes: dict[str, Route] = {}
+
+
+class Routes:
+    """All endpoints of all dialects."""
+
+    def __init__(self, dialects: Iterable[Dialect]) -> None:
+        self._root = _Node()
+        self.all: list[Route] = []
+        for dialect in dialects:
+            for endpoint in dialect.endpoints:
+                self._add(dialect, endpoint)
+
+    def _add(self, dialect: Dialect, endpoint: Endpoint) -> None:
+        node, names = self._root, []
+        for segment in endpoint.path.split("/")[1:]:
+            if segment.startswith("{"):
+                names.append(segment.strip("{}"))
+                node.wild = node.wild or _Node()
+                node = node.wild
+            else:
+                node = node.literals.setdefault(segment, _Node())
+        if endpoint.method in node.routes:
+            raise ValueError(f"{endpoint.method} {endpoint.path} is written twice")
+        route = Route(dialect, endpoint, tuple(names), decoding(endpoint))
+        node.routes[endpoint.method] = route
+        self.all.append(route)
+
+    def find(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
+        """The route and the values of its wild segments; the path is still percent-encoded."""
+        segments = path.split("/")[1:]
+        values: list[str] = []
+        node: _Node | None = self._root
+        for segment in segments:
+            if node is None:
+                break
+            node = _step(node, segment, values)
+        if node is None or not node.routes:
+            raise UnknownRoute(f"there is nothing at {path[:200]}: see /api/hpc/openapi.json for what there is")
+        route = node.routes.get("GET" if method == "HEAD" else method)
+        if route is None:
+            allowed = ", ".join(sorted(node.routes))
+            raise WrongMethod(f"{method[:20]} is not possible at {path[:200]}: use {allowed}", allowed)
+        return route, dict(zip(route.names, _decoded(values), strict=True))
+
+
+def _step(node: _Node, segment: str, values: list[str]) -> _Node | None:
+    literal = node.literals.get(segment)
+    if literal is not None:
+        return literal
+    if node.wild is not None and segment:
+        values.append(segment)
+    return node.wild if segment else None
+
+
+def _decoded(values: Sequence[str]) -> list[str]:
+    return [value if "%" not in value else _unquoted(value) for value in values]
+
+
+def _unquoted(value: str) -> str:
+    try:
+        text = unquote(value, errors="strict")
+    except UnicodeDecodeError:
+        raise Invalid("the path is not UTF-8 after percent-decoding") from None
+    if "\0" in text:
+        raise Invalid("the path holds a NUL character")
+    return text

@@ -1,0 +1,98 @@
+"""Runs an admitted call in its one transaction, keeps its answer when asked to, or lets it wait."""
+
+import asyncio
+from typing import cast
+
+import msgspec
+
+from cableferry.core.errors import Refusal
+from cableferry.dialects.endpoint import Call, Endpoint
+from cableferry.server import idempotence, presenting
+from cableferry.server.exchange import Receive, Reply, Request
+from cableferry.server.idempotence import Guard, Keeper, Vault
+from cableferry.server.polls import Poll, Polls
+from cableferry.server.presenting import Value
+from cableferry.server.routes import Route
+from cableferry.store.tx import Store, Tx
+
+# what a pure endpoint gets: it has no transaction
+NO_TX = cast(Tx, None)
+
+
+class Admission(msgspec.Struct, frozen=True):
+    """A call that may be run, and what must be written before it whatever becomes of it."""
+
+    request: Request
+    route: Route
+    call: Call
+    guard: Guard | None
+    seconds: int | None = None
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self.route.endpoint
+
+    def work(self, tx: Tx) -> Value:
+        return self.endpoint.run(tx, self.call)
+
+    def work_and_present(self, tx: Tx) -> Reply:
+        return self.present(self.work(tx))
+
+    def present(self, value: Value) -> Reply:
+        return presenting.present(self.endpoint, self.request, value)
+
+
+class Runner:
+    """Turns admitted calls into answers."""
+
+    def __init__(self, store: Store, polling: Polls, vault: Vault | None) -> None:
+        self._store = store
+        self._polls = polling
+        self._vault = vault
+
+    async def run(self, admission: Admission, receive: Receive) -> Reply:
+        endpoint = admission.endpoint
+        key = idempotence.key_of(admission.request)
+        if endpoint.prepare is not None:
+            admission = await _prepared(admission)
+        match endpoint.mode:
+            case "pure":
+                return admission.present(endpoint.run(NO_TX, admission.call))
+            case "read":
+                return await self._read(admission, receive)
+            case "write" if key is not None:
+                return await self._write_once(admission, key)
+            case "write":
+                return admission.present(await self._store.awrite(admission.work, admission.guard))
+
+    async def _read(self, admission: Admission, receive: Receive) -> Reply:
+        if admission.guard is not None:
+            await self._store.awrite(_nothing, admission.guard)
+        if admission.endpoint.waits is None or admission.seconds is None:
+            return admission.present(await self._store.aread(admission.work))
+        poll = Poll(admission.endpoint, admission.request, admission.call, admission.seconds)
+        return await self._polls.wait(poll, receive)
+
+    async def _write_once(self, admission: Admission, key: str) -> Reply:
+        vault = self._vault if admission.endpoint.keeps_secret else None
+        keeper = Keeper(admission.call.caller.actor, key, admission.request, vault)
+        store = self._store
+        try:
+            return await idempotence.run_once(store, keeper, admission.work_and_present, admission.guard)
+        except Refusal as refusal:
+            if not idempotence.is_kept(refusal):
+                raise
+            reply = presenting.refuse(admission.route.dialect.render, refusal, admission.request.request_id)
+        return await idempotence.keep_refusal(store, keeper, reply)
+
+
+async def _prepared(admission: Admission) -> Admission:
+    """Slow work runs in a thread, before the transaction and outside it."""
+    prepare = admission.endpoint.prepare
+    assert prepare is not None  # noqa: S101  # asked by the caller
+    call = msgspec.structs.replace(admission.call, prepared=await asyncio.to_thread(prepare, admission.call))
+    return msgspec.structs.replace(admission, call=call)
+
+
+def _nothing(tx: Tx) -> None:
+    """Only the guard is to be written."""

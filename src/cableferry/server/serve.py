@@ -1,0 +1,90 @@
+"""Runs the application under uvicorn until it is told to stop."""
+
+import socket
+import ssl
+from typing import Any
+
+import structlog
+import uvicorn
+
+from cableferry.server import logs
+from cableferry.server.app import App, create_app
+from cableferry.server.mtls import TlsProtocol
+from cableferry.server.settings import ServerSection, Settings
+
+log = structlog.get_logger()
+
+BACKLOG = 4096
+
+
+class Server(uvicorn.Server):
+    """uvicorn, which first answers everybody who waits, so that a stop takes no minute."""
+
+    def __init__(self, config: uvicorn.Config, app: App) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.live.close()
+        await super().shutdown(sockets)
+
+
+def serve(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT."""
+    logs.configure(settings.log)
+    listening = listen(settings.server)
+    app = create_app(settings)
+    log.info("server listening", address=address(settings.server, listening))
+    server(settings, app).run([listening])
+    log.info("server stopped")
+
+
+def server(settings: Settings, app: App) -> Server:
+    return Server(uvicorn.Config(app, **_options(settings.server)), app)
+
+
+def listen(section: ServerSection) -> socket.socket:
+    """The listening socket, bound before anything else so that a taken port is told at once."""
+    family = socket.AF_INET6 if ":" in section.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if section.reuse_port:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    listening.bind((section.host, section.port))
+    listening.listen(BACKLOG)
+    listening.setblocking(False)
+    return listening
+
+
+def address(section: ServerSection, listening: socket.socket) -> str:
+    scheme = "https" if section.tls_certificate else "http"
+    host = f"[{section.host}]" if ":" in section.host else section.host
+    return f"{scheme}://{host}:{listening.getsockname()[1]}"
+
+
+def _options(section: ServerSection) -> dict[str, Any]:
+    tls = _tls(section) if section.tls_certificate else {}
+    return {
+        "http": TlsProtocol if tls else "httptools",
+        "loop": "uvloop",
+        "ws": "none",
+        "lifespan": "on",
+        "access_log": False,
+        "log_config": None,
+        "server_header": False,
+        "proxy_headers": bool(section.trusted_proxies),
+        "forwarded_allow_ips": section.trusted_proxies,
+        "timeout_graceful_shutdown": section.shutdown_seconds,
+        "backlog": BACKLOG,
+        **tls,
+    }
+
+
+def _tls(section: ServerSection) -> dict[str, Any]:
+    asked = ssl.CERT_OPTIONAL if section.tls_client_ca else ssl.CERT_NONE
+    return {
+        "ssl_certfile": section.tls_certificate,
+        "ssl_keyfile": section.tls_key,
+        "ssl_ca_certs": section.tls_client_ca,
+        "ssl_cert_reqs": asked,
+    }

@@ -1,0 +1,233 @@
+"""Every setting of the server with its type, default and meaning."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, field
+
+from cableferry.core.policy import Stalled
+
+Port = Annotated[int, Meta(ge=0, le=65535)]
+Count = Annotated[int, Meta(ge=1, le=2**31)]
+Seconds = Annotated[float, Meta(gt=0, le=10**9)]
+
+
+class Secret:
+    """A value that is never shown; `reveal` is the only way to it."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self._value == other._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+
+def _doc(text: str) -> Meta:
+    return Meta(description=text)
+
+
+class ServerSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the server listens and how much it reads."""
+
+    host: Annotated[str, _doc("Address to listen on; anything but loopback needs authentication.")] = "127.0.0.1"
+    port: Annotated[Port, _doc("Port to listen on; 0 takes a free one and prints it.")] = 8710
+    root_path: Annotated[str, _doc("Path that a proxy strips before it passes a request on.")] = ""
+    reuse_port: Annotated[
+        bool, _doc("Share the port with other server processes on this machine (PostgreSQL only).")
+    ] = False
+    tls_certificate: Annotated[Path | None, _doc("PEM file with the certificate chain; turns TLS on.")] = None
+    tls_key: Annotated[Path | None, _doc("PEM file with the certificate's private key.")] = None
+    tls_client_ca: Annotated[
+        Path | None, _doc("PEM file with the authorities of client certificates (mutual TLS).")
+    ] = None
+    body_limit_bytes: Annotated[Count, _doc("Largest request body; a larger one is refused with 413.")] = (
+        10 * 1024 * 1024
+    )
+    header_limit_bytes: Annotated[Count, _doc("Largest sum of all request headers.")] = 64 * 1024
+    trusted_proxies: Annotated[
+        list[str], _doc("Addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.")
+    ] = []
+    shutdown_seconds: Annotated[Count, _doc("How long open requests may take to finish after SIGTERM.")] = 10
+
+
+class DatabaseSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where everything is kept."""
+
+    url: Annotated[
+        str | None,
+        _doc("`sqlite:///path` or `postgresql://…`; by default `cableferry.db` in the data directory."),
+    ] = None
+    data_dir: Annotated[Path, _doc("Directory of the SQLite file and of generated keys, made with mode 0700.")] = Path(
+        "cableferry-data"
+    )
+    pool_size: Annotated[Count, _doc("PostgreSQL connections of one server process.")] = 8
+
+
+class LogSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is said on standard output."""
+
+    format: Annotated[Literal["json", "console"], _doc("One JSON object per line, or lines for people.")] = "json"
+    level: Annotated[Literal["debug", "info", "warning", "error"], _doc("Least level that is written.")] = "info"
+
+
+class MetricsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The Prometheus page at `/metrics`."""
+
+    enabled: Annotated[bool, _doc("Whether `/metrics` is served.")] = True
+    public: Annotated[bool, _doc("Whether `/metrics` answers callers that do not come from loopback.")] = False
+
+
+class Emx2Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The EMX2 HPC protocol."""
+
+    contract: Annotated[
+        Literal["seed", "latest"],
+        _doc("Which edition of the protocol rules where they contradict each other."),
+    ] = "seed"
+    pool: Annotated[str, _doc("Pool whose jobs this protocol creates and hands out.")] = "emx2"
+    delete_nonterminal: Annotated[
+        Literal["cancel", "reject"] | None,
+        _doc("What DELETE does with a job that has not ended; by default `cancel` in seed, `reject` in latest."),
+    ] = None
+    long_poll_seconds: Annotated[
+        Annotated[int, Meta(ge=0, le=55)], _doc("Longest wait of a long poll; 0 turns long polls off.")
+    ] = 55
+
+
+class LimitsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long a job may be silent; without a value the next wider rule holds."""
+
+    claimed_seconds: Annotated[Seconds | None, _doc("Longest time from claim to submission.")] = None
+    submitted_seconds: Annotated[Seconds | None, _doc("Longest silence while queued at the site.")] = None
+    started_seconds: Annotated[Seconds | None, _doc("Longest silence while running.")] = None
+    after_claimed: Annotated[
+        Stalled | None, _doc("What becomes of a claimed job not submitted in time: fail, cancel or pending.")
+    ] = None
+
+
+class TimeoutsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When the server gives up on a silent job; a job's own `timeout_seconds` comes first."""
+
+    claimed_seconds: Annotated[Seconds | None, _doc("Longest time from claim to submission.")] = 900
+    submitted_seconds: Annotated[Seconds | None, _doc("Longest silence while queued at the site.")] = None
+    started_seconds: Annotated[Seconds | None, _doc("Longest silence while running.")] = None
+    after_claimed: Annotated[
+        Stalled, _doc("What becomes of a claimed job not submitted in time: fail, cancel or pending.")
+    ] = Stalled.FAIL
+    grace_seconds: Annotated[
+        Seconds,
+        _doc("Most that the server waits beyond a job's own timeout so that its daemon reports first."),
+    ] = 60
+    sweep_seconds: Annotated[Seconds, _doc("How often the server looks for overdue jobs.")] = 5
+    processors: Annotated[dict[str, LimitsSection], _doc("The same limits for one processor.")] = {}
+    profiles: Annotated[dict[str, LimitsSection], _doc("The same limits for one profile.")] = {}
+
+
+class WorkersSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a worker counts as gone."""
+
+    session_ttl_seconds: Annotated[
+        Seconds, _doc("Silence after which another daemon may take a worker's session over.")
+    ] = 90
+    silence_seconds: Annotated[Seconds, _doc("Silence after which a worker is shown as gone.")] = 300
+
+
+class JwtSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """JSON Web Tokens of workers."""
+
+    keys_file: Annotated[Path | None, _doc("JWKS or PEM file with the keys that sign tokens; turns JWT on.")] = None
+    algorithms: Annotated[
+        list[Literal["EdDSA", "RS256", "HS256"]],
+        _doc("Algorithms that are accepted; each fits one key type."),
+    ] = field(default_factory=lambda: ["EdDSA", "RS256"])
+    issuer: Annotated[str | None, _doc("Required `iss`, when set.")] = None
+    audience: Annotated[str | None, _doc("Required `aud`, when set.")] = None
+    subject_claim: Annotated[str, _doc("Claim that names the worker.")] = "sub"
+    longest_life_seconds: Annotated[Seconds, _doc("Longest time from `iat` to `exp`.")] = 3600
+    spend_ids: Annotated[bool, _doc("Whether a token counts once, by its `jti`.")] = False
+
+
+class MtlsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Client certificates of workers."""
+
+    workers: Annotated[
+        dict[str, str], _doc("Certificate subject or alternative name, and the worker it stands for.")
+    ] = {}
+    proxy_header: Annotated[str | None, _doc("Header in which a proxy passes the verified client certificate on.")] = (
+        None
+    )
+    proxy_addresses: Annotated[
+        list[str], _doc("Addresses from which that header is believed; from others it is refused.")
+    ] = []
+
+
+class AuthSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who may call."""
+
+    off: Annotated[bool, _doc("Turn authentication off, on a loopback address only.")] = False
+    shared_secret: Annotated[
+        Secret | None, _doc("Secret of workers without a credential of their own, at least 32 characters.")
+    ] = None
+    shared_secret_file: Annotated[Path | None, _doc("File that holds the shared secret.")] = None
+    credentials_key: Annotated[
+        Secret | None,
+        _doc("Key that encrypts credentials at rest; by default made in the data directory."),
+    ] = None
+    credentials_key_file: Annotated[Path | None, _doc("File that holds that key.")] = None
+    rotation_grace_seconds: Annotated[
+        Annotated[int, Meta(ge=0, le=10**7)],
+        _doc("How long the old credential stays valid when a rotation does not say."),
+    ] = 0
+    session_hours: Annotated[Seconds, _doc("Life of a signed-in session without use.")] = 12
+    login_attempts: Annotated[Count, _doc("Failed logins before the next one has to wait.")] = 5
+    login_delay_seconds: Annotated[Seconds, _doc("Longest such wait.")] = 900
+    jwt: Annotated[JwtSection, _doc("Tokens.")] = JwtSection()
+    mtls: Annotated[MtlsSection, _doc("Client certificates.")] = MtlsSection()
+
+
+class RatesSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How much one caller may ask."""
+
+    requests_per_second: Annotated[
+        Annotated[float, Meta(ge=0)], _doc("Lasting rate of one caller; 0 turns the limit off.")
+    ] = 0
+    burst: Annotated[Count, _doc("Requests one caller may send at once above that rate.")] = 200
+
+
+class OtelSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Traces for an OpenTelemetry collector."""
+
+    endpoint: Annotated[str | None, _doc("OTLP/HTTP endpoint; without one no trace leaves the server.")] = None
+    service_name: Annotated[str, _doc("Name of this server in the traces.")] = "cableferry"
+    sample_ratio: Annotated[Annotated[float, Meta(ge=0, le=1)], _doc("Share of requests that are traced.")] = 1.0
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All settings, one section each."""
+
+    server: ServerSection = ServerSection()
+    database: DatabaseSection = DatabaseSection()
+    log: LogSection = LogSection()
+    metrics: MetricsSection = MetricsSection()
+    emx2: Emx2Section = Emx2Section()
+    timeouts: TimeoutsSection = TimeoutsSection()
+    workers: WorkersSection = WorkersSection()
+    auth: AuthSection = AuthSection()
+    limits: RatesSection = RatesSection()
+    otel: OtelSection = OtelSection()
+
+    @property
+    def database_url(self) -> str:
+        return self.database.url or f"sqlite:///{self.database.data_dir / 'cableferry.db'}"
