@@ -29,6 +29,7 @@ class Call(msgspec.Struct, frozen=True):
     prepared: Any = None
     headers: Headers = {}
     address: str | None = None
+    is_secure: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True):

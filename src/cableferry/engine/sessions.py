@@ -69,8 +69,8 @@ def visit(tx: Tx, text: str) -> rows.Visit | None:
     return rows.by_digest(tx, tokens.digest(text))
 
 
-def person(visit: rows.Visit) -> Person:
-    return Person(visit.session.user, visit.role, session=visit.session.id)
+def person(session: Session, role: Role) -> Person:
+    return Person(session.user, role, session=session.id)
 
 
 def slide(tx: Tx, session: Session, idle: timedelta) -> None:

@@ -14,11 +14,14 @@ from cableferry.core.policy import Limits, Rules, Timeouts
 from cableferry.dialects import emx2
 from cableferry.dialects.emx2.contract import Contract
 from cableferry.dialects.endpoint import Dialect, Endpoint
+from cableferry.dialects.ui.desk import Desk
+from cableferry.engine.sessions import Patience
 from cableferry.server import authenticate, edge, logs
 from cableferry.server.authenticate import Trust
 from cableferry.server.edge import Edge, Parts
 from cableferry.server.exchange import Receive, Reply, Request, Scope, Send
 from cableferry.server.live import Live
+from cableferry.server.passwords import Passwords
 from cableferry.server.polls import Polls
 from cableferry.server.routes import Routes
 from cableferry.server.running import Runner
@@ -59,7 +62,7 @@ def create_app(settings: Settings, store: Store | None = None, extra_endpoints: 
         runner=Runner(opened, polling, trust.vault),
         authenticator=trust.authenticator,
         buckets=Buckets(settings.limits.requests_per_second, settings.limits.burst),
-        services=services(settings, trust),
+        services=services(settings, trust, opened),
         fallback=emx2.DIALECT,
         limits=_reading_limits(settings),
         record=record,
@@ -77,9 +80,15 @@ def record(request: Request, reply: Reply) -> None:
     logs.answered(request, reply)
 
 
-def services(settings: Settings, trust: Trust) -> Mapping[str, object]:
+def services(settings: Settings, trust: Trust, store: Store) -> Mapping[str, object]:
     """What each dialect's endpoints are given, by the dialect's name."""
-    return {"emx2": contract(settings, trust)}
+    return {"emx2": contract(settings, trust), "ui": desk(settings, store)}
+
+
+def desk(settings: Settings, store: Store) -> Desk:
+    auth = settings.auth
+    patience = Patience(auth.login_attempts, timedelta(seconds=auth.login_delay_seconds))
+    return Desk(store, Passwords(), patience, timedelta(hours=auth.session_hours))
 
 
 def contract(settings: Settings, trust: Trust) -> Contract:

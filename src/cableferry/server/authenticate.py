@@ -107,7 +107,7 @@ class Gate:
         value = envelope.headers.get(proxy.header) if proxy else None
         if proxy is None or certificates is None or not value:
             return None
-        found = proxy.names(value.decode("latin-1"), envelope.address, envelope.now)
+        found = proxy.names(value.decode("latin-1"), envelope.peer, envelope.now)
         return certificates.worker_named(found)
 
     def _certified(self, envelope: Envelope) -> str | None:

@@ -7,12 +7,12 @@ import msgspec
 import structlog
 
 from cableferry.core import access
-from cableferry.core.access import Caller
+from cableferry.core.access import Anyone, Caller, Need
 from cableferry.core.errors import Invalid, Kind, Refusal
-from cableferry.dialects.denials import Bug, Unavailable
+from cableferry.dialects.denials import Bug, Unauthorized, Unavailable
 from cableferry.dialects.endpoint import Call, Dialect
-from cableferry.server import decoding, exchange, polls, presenting
-from cableferry.server.envelope import Authenticator, Envelope
+from cableferry.server import decoding, exchange, polls, presenting, throttle
+from cableferry.server.envelope import Admitted, Authenticator, Envelope
 from cableferry.server.exchange import Disconnected, Receive, Reply, Request, Scope, Send
 from cableferry.server.routes import Route, Routes
 from cableferry.server.running import Admission, Runner
@@ -85,13 +85,24 @@ class Edge:
         if route.endpoint.needs_protocol_headers:
             route.dialect.check_headers(request.headers)
         request.body = await exchange.read_body(request, receive, parts.limits.body_bytes)
-        admitted = await parts.authenticator.admit(_envelope(scope, request))
+        admitted = await self._admit(scope, request, route)
         request.caller = admitted.caller
-        parts.buckets.check(admitted.caller.actor)
+        parts.buckets.check(throttle.payer(admitted.caller, request.address))
         access.check(admitted.caller, route.endpoint.need)
         call, seconds = self._call(request, route, admitted.caller)
+        call = msgspec.structs.replace(call, is_secure=True) if scope["scheme"] == "https" else call
         reply = await parts.runner.run(Admission(request, route, call, admitted.guard, seconds), receive)
         return presenting.with_headers(reply, presenting.pairs(admitted.headers))
+
+    async def _admit(self, scope: Scope, request: Request, route: Route) -> Admitted:
+        """Who calls; whoever needs no right is not asked for any."""
+        if route.endpoint.need is Need.NOTHING:
+            return Admitted(Anyone())
+        try:
+            return await self._parts.authenticator.admit(_envelope(scope, request))
+        except Unauthorized:
+            self._parts.buckets.check(throttle.payer(Anyone(), request.address))
+            raise
 
     def _call(self, request: Request, route: Route, caller: Caller) -> tuple[Call, int | None]:
         """The typed request, and how long it would wait for its answer."""
@@ -120,6 +131,7 @@ def _envelope(scope: Scope, request: Request) -> Envelope:
         body=request.body,
         now=datetime.now(UTC),
         address=request.address,
+        peer=scope.get("peer", request.address),
         certificate=scope.get("client_certificate"),
         is_secure=scope["scheme"] == "https",
     )

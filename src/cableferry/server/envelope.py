@@ -16,7 +16,7 @@ class Envelope(msgspec.Struct, frozen=True):
     """One request before its body means anything; header names are lower-case bytes.
 
     `target` is the path and query exactly as they were sent. `certificate` is the client's, in DER,
-    already verified by TLS.
+    already verified by TLS. `peer` is the other end of the connection, whatever a proxy says of `address`.
     """
 
     method: str
@@ -25,6 +25,7 @@ class Envelope(msgspec.Struct, frozen=True):
     body: bytes
     now: datetime
     address: str | None = None
+    peer: str | None = None
     certificate: bytes | None = None
     is_secure: bool = False
 

@@ -16,18 +16,19 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from cableferry.dialects.denials import Unauthorized
 
-SCOPE_KEY = "client_certificate"
 _MOST = 4096
 
 
-class TlsProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, which also hands over the certificate that TLS has verified."""
+class PeerProtocol(HttpToolsProtocol):
+    """uvicorn's protocol, which also hands over who is at the other end: address and certificate."""
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        tls = self.transport.get_extra_info("ssl_object")
-        if isinstance(tls, ssl.SSLObject):
-            cast(dict[str, object], self.scope)[SCOPE_KEY] = tls.getpeercert(binary_form=True)
+        scope = cast(dict[str, object], self.scope)
+        scope["peer"] = self.client[0] if self.client else None
+        if self.scheme == "https":
+            tls: ssl.SSLObject = self.transport.get_extra_info("ssl_object")
+            scope["client_certificate"] = tls.getpeercert(binary_form=True)
 
 
 class Certificates:

@@ -37,7 +37,7 @@ class People:
             raise Unauthorized("the session has ended: sign in again")
         session = visit.session
         _check_csrf(envelope, session)
-        person = sessions.person(visit)
+        person = sessions.person(session, visit.role)
         if not accounts.is_stale(session.seen_at, envelope.now):
             return Admitted(person)
         cookie = cookies.keep(text, int(self._idle.total_seconds()), envelope.is_secure)

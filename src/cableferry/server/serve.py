@@ -9,7 +9,7 @@ import uvicorn
 
 from cableferry.server import logs
 from cableferry.server.app import App, create_app
-from cableferry.server.mtls import TlsProtocol
+from cableferry.server.mtls import PeerProtocol
 from cableferry.server.settings import ServerSection, Settings
 
 log = structlog.get_logger()
@@ -65,7 +65,7 @@ def address(section: ServerSection, listening: socket.socket) -> str:
 def _options(section: ServerSection) -> dict[str, Any]:
     tls = _tls(section) if section.tls_certificate else {}
     return {
-        "http": TlsProtocol if tls else "httptools",
+        "http": PeerProtocol,
         "loop": "uvloop",
         "ws": "none",
         "lifespan": "on",

@@ -7,9 +7,15 @@ from collections.abc import Callable
 
 import msgspec
 
+from cableferry.core.access import Anyone, Caller
 from cableferry.dialects.denials import TooMany
 
 _MOST = 10_000
+
+
+def payer(caller: Caller, address: str | None) -> str:
+    """Whose bucket a request is taken from: the caller's, or the address of a caller who has no name."""
+    return f"address {address}" if isinstance(caller, Anyone) else caller.actor
 
 
 class _Bucket(msgspec.Struct, gc=False):

@@ -6,7 +6,6 @@ import msgspec
 
 from cableferry.core.policy import Rules
 from cableferry.engine.credentials import Seal
-from cableferry.engine.credentials import Seal
 from cableferry.wire.emx2 import PREFIX, bodies
 
 
@@ -20,8 +19,6 @@ class Contract(msgspec.Struct, frozen=True):
 
     edition: Literal["seed", "latest"]
     rules: Rules
-    seal: Seal
-    rotation_grace_seconds: int = 0
     long_poll_seconds: int = 55
     worker_auth_mode: str = "off"
     seal: Seal = unsealed

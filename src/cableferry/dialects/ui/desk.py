@@ -27,7 +27,6 @@ class Desk(msgspec.Struct, frozen=True):
     passwords: Passwords
     patience: Patience
     idle: timedelta
-    is_secure: bool = False
 
 
 def desk(call: Call) -> Desk:

@@ -70,12 +70,12 @@ def logout(tx: Tx, call: Call) -> Answer:
     caller = person(call)
     if caller.session is not None:
         sessions.end(tx, caller.name, caller.session)
-    return Answer(None, headers={"Set-Cookie": cookies.drop(desk(call).is_secure)})
+    return Answer(None, headers={"Set-Cookie": cookies.drop(call.is_secure)})
 
 
 def sign_out_everywhere(tx: Tx, call: Call) -> Answer:
     count = sessions.end_all(tx, person(call).name)
-    gone = cookies.drop(desk(call).is_secure)
+    gone = cookies.drop(call.is_secure)
     return Answer(bodies.SignedOut(count), headers={"Set-Cookie": gone})
 
 
@@ -114,7 +114,7 @@ def _session(tx: Tx, call: Call) -> Session | None:
 
 
 def _cookie(call: Call, text: str) -> str:
-    return cookies.keep(text, int(desk(call).idle.total_seconds()), desk(call).is_secure)
+    return cookies.keep(text, int(desk(call).idle.total_seconds()), call.is_secure)
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (

@@ -1,0 +1,30 @@
+"""A refusal as an RFC 9457 problem document, for every contract of ours that answers with one."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from cableferry.core.errors import Kind, Refusal
+from cableferry.dialects import denials
+from cableferry.dialects.endpoint import Rendered
+
+_RETRYABLE = frozenset({Kind.CHANGED_MEANWHILE, Kind.TOO_MANY, Kind.UNAVAILABLE, Kind.CLOCK_SKEW})
+_ENCODER = msgspec.json.Encoder()
+
+
+def render(refusal: Refusal, request_id: str | None, words: Mapping[object, str] | None = None) -> Rendered:
+    """`words` spell the states in the refusal's facts."""
+    status = denials.status_of(refusal)
+    document: dict[str, object] = {
+        "type": f"urn:cableferry:problem:{refusal.kind}",
+        "title": status.phrase,
+        "status": int(status),
+        "detail": refusal.detail,
+    }
+    if request_id is not None:
+        document |= {"instance": f"urn:request:{request_id}", "request_id": request_id}
+    if refusal.kind in _RETRYABLE:
+        document["retryable"] = True
+    known = words or {}
+    document |= {name: known.get(fact, fact) for name, fact in refusal.facts.items() if fact is not None}
+    return Rendered(_ENCODER.encode(document), b"application/problem+json")
