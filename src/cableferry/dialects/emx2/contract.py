@@ -9,20 +9,15 @@ from cableferry.engine.credentials import Seal
 from cableferry.wire.emx2 import PREFIX, bodies
 
 
-def unsealed(content: bytes, about: str) -> bytes:
-    """What stands here until the server gives its vault."""
-    raise RuntimeError("this server was put together without a vault")
-
-
 class Contract(msgspec.Struct, frozen=True):
     """What the endpoints of the protocol are configured with."""
 
     edition: Literal["seed", "latest"]
     rules: Rules
+    seal: Seal
+    rotation_grace_seconds: int = 0
     long_poll_seconds: int = 55
     worker_auth_mode: str = "off"
-    seal: Seal = unsealed
-    rotation_grace_seconds: int = 0
 
 
 def extensions(contract: Contract) -> bodies.Extensions:

@@ -1,0 +1,154 @@
+"""What the server counts, and how Prometheus reads it."""
+
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+import msgspec
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import HistogramMetricFamily
+from prometheus_client.registry import Collector
+
+from cableferry.core import signing
+from cableferry.core.errors import Refusal
+from cableferry.core.jobs import HELD, State
+from cableferry.server.exchange import Reply, Request
+from cableferry.store import lanes
+from cableferry.store.lanes import Tally
+from cableferry.store.tx import Tx
+
+Name = Literal[
+    "cableferry_request_seconds",  # time to answer a request, by route, method and status; long polls wait here too
+    "cableferry_refusals",  # refused requests, by the problem's kind
+    "cableferry_jobs",  # jobs in each state, by processor
+    "cableferry_oldest_pending_seconds",  # how long the job that has waited longest has waited
+    "cableferry_leases",  # jobs that a worker holds
+    "cableferry_waiters",  # long polls that are parked in this process
+    "cableferry_commit_units",  # transactions that shared one commit
+    "cableferry_commit_seconds",  # time until a commit was on disk
+    "cableferry_clock_skew_seconds",  # how far a worker's clock is ahead of ours, at its latest request
+    "cableferry_sweeps",  # runs of each sweep, by outcome
+]
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)
+_UNITS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+_MOST_WORKERS = 1000
+
+
+class Observed(msgspec.Struct, frozen=True):
+    """What the database says at the moment of a scrape."""
+
+    tallies: list[Tally]
+    oldest_ready: datetime | None
+    now: datetime
+
+
+class Latencies(Collector):
+    """Requests by route, method and status; filled on the event loop alone, so it needs no lock."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str, int], list[int]] = {}
+        self._sums: dict[tuple[str, str, int], float] = {}
+
+    def observe(self, key: tuple[str, str, int], seconds: float) -> None:
+        counts = self._counts.get(key)
+        if counts is None:
+            counts = self._counts[key] = [0] * (len(_SECONDS) + 1)
+            self._sums[key] = 0.0
+        counts[bisect_left(_SECONDS, seconds)] += 1
+        self._sums[key] += seconds
+
+    def collect(self) -> Iterator[HistogramMetricFamily]:
+        family = HistogramMetricFamily(
+            _named("cableferry_request_seconds"),
+            "Time to answer a request.",
+            labels=("route", "method", "status"),
+        )
+        for (route, method, status), counts in list(self._counts.items()):
+            labels = (route, method, str(status))
+            family.add_metric(labels, list(_cumulated(counts)), self._sums[route, method, status])
+        yield family
+
+
+def _cumulated(counts: Iterable[int]) -> Iterator[tuple[str, float]]:
+    total = 0
+    for bound, count in zip([*map(str, _SECONDS), "+Inf"], counts, strict=True):
+        total += count
+        yield bound, float(total)
+
+
+class Metrics:
+    """The numbers of one server process."""
+
+    def __init__(self, waiters: Callable[[], float]) -> None:
+        self._registry = registry = CollectorRegistry()
+        self._latencies = Latencies()
+        registry.register(self._latencies)
+        self._refusals = Counter(_named("cableferry_refusals"), "Refused requests.", ["kind"], registry=registry)
+        self._jobs = Gauge(_named("cableferry_jobs"), "Jobs.", ["state", "processor"], registry=registry)
+        self._oldest = Gauge(
+            _named("cableferry_oldest_pending_seconds"), "Age of the oldest waiting job.", registry=registry
+        )
+        self._leases = Gauge(_named("cableferry_leases"), "Jobs that a worker holds.", registry=registry)
+        Gauge(_named("cableferry_waiters"), "Parked long polls.", registry=registry).set_function(waiters)
+        self._units = Histogram(
+            _named("cableferry_commit_units"), "Transactions in one commit.", buckets=_UNITS, registry=registry
+        )
+        self._commits = Histogram(
+            _named("cableferry_commit_seconds"), "Time to commit.", buckets=_SECONDS, registry=registry
+        )
+        self._skew = Gauge(
+            _named("cableferry_clock_skew_seconds"), "Clock ahead of ours.", ["worker"], registry=registry
+        )
+        self._sweeps = Counter(_named("cableferry_sweeps"), "Sweeps.", ["sweep", "outcome"], registry=registry)
+        self._workers: set[str] = set()
+
+    def answered(self, request: Request, reply: Reply) -> None:
+        route = request.route.template if request.route else "none"
+        method = request.method if request.route else "any"
+        self._latencies.observe((route, method, reply.status), time.perf_counter() - request.started)
+        if reply.kind is not None:
+            self._refusals.labels(reply.kind).inc()
+        elif request.worker is not None and reply.status < 300:
+            self._heard(request.worker, request.header(b"x-timestamp"))
+
+    def committed(self, units: int, seconds: float) -> None:
+        self._units.observe(units)
+        self._commits.observe(seconds)
+
+    def swept(self, sweep: str, outcome: Literal["done", "failed"]) -> None:
+        self._sweeps.labels(sweep, outcome).inc()
+
+    def _heard(self, worker: str, timestamp: str | None) -> None:
+        """A label for each worker, but not for every name that somebody makes up."""
+        if timestamp is None or (worker not in self._workers and len(self._workers) >= _MOST_WORKERS):
+            return
+        self._workers.add(worker)
+        try:
+            sent = signing.parse_timestamp(timestamp)
+        except Refusal:
+            return
+        self._skew.labels(worker).set(round(signing.skew(sent, datetime.now(UTC)), 1))
+
+    def page(self, observed: Observed) -> bytes:
+        """Everything as Prometheus reads it."""
+        self._jobs.clear()
+        for tally in observed.tallies:
+            self._jobs.labels(tally.state.value, tally.processor).inc(tally.jobs)
+        self._leases.set(sum(tally.jobs for tally in observed.tallies if tally.state in HELD))
+        age = observed.now - observed.oldest_ready if observed.oldest_ready else timedelta(0)
+        self._oldest.set(age.total_seconds())
+        return generate_latest(self._registry)
+
+
+def observe(tx: Tx, pool: str) -> Observed:
+    tallies = lanes.tallies(tx, pool)
+    has_ready = any(tally.state is State.READY for tally in tallies)
+    return Observed(tallies, lanes.oldest_ready(tx, pool) if has_ready else None, tx.now)
+
+
+def _named(name: Name) -> Name:
+    """A name from the list above, checked by the type."""
+    return name
