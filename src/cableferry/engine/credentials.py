@@ -13,6 +13,9 @@ from cableferry.engine import ids
 from cableferry.store import credentials as rows
 from cableferry.store.tx import News, Tx
 
+SHARED = "shared"
+"""The name of the secret of workers that have none of their own."""
+
 Seal = Callable[[bytes, str], bytes]
 """Encrypts bytes; only the same text opens them again, so that a box counts in its own row alone."""
 

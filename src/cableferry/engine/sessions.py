@@ -92,10 +92,9 @@ def end_all(tx: Tx, user: str) -> int:
     return rows.end_all(tx, user)
 
 
-def purge(tx: Tx) -> None:
-    """Forget sessions that have ended and failures that no longer count."""
-    rows.purge(tx)
-    throttles.purge(tx, tx.now - throttling.FORGOTTEN_AFTER)
+def purge(tx: Tx) -> int:
+    """Forget sessions that have ended and failures that no longer count; return how many."""
+    return rows.purge(tx) + throttles.purge(tx, tx.now - throttling.FORGOTTEN_AFTER)
 
 
 def _count(tx: Tx, subject: str, patience: Patience) -> timedelta | None:

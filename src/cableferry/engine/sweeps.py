@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from cableferry.core.policy import Rules
-from cableferry.engine import jobs
+from cableferry.engine import jobs, sessions
 from cableferry.store import answers, nonces, pulse
 from cableferry.store import jobs as rows
 from cableferry.store import workers as worker_rows
@@ -34,9 +34,10 @@ def resolve_stalled(tx: Tx, rules: Rules, tolerance: timedelta, most: int = 500)
 
 
 def purge(tx: Tx) -> int:
-    """Forget nonces, stored answers and tombstones that can no longer matter; return how many."""
+    """Forget nonces, answers, tombstones and sessions that can no longer matter; return how many."""
     gone = nonces.purge(tx, tx.now - NONCES_KEPT, _BATCH)
     gone += answers.purge(tx, tx.now - ANSWERS_KEPT, _BATCH)
+    gone += sessions.purge(tx)
     return gone + rows.forget_tombstones(tx, tx.now - TOMBSTONES_KEPT)
 
 

@@ -49,7 +49,7 @@ class Open:
     """Lets everybody in, under the worker id they give."""
 
     async def admit(self, envelope: Envelope) -> Admitted:
-        return Admitted(Anyone(envelope.header(b"x-worker-id")))
+        return Admitted(Anyone(envelope.worker))
 
 
 class Gate:
@@ -117,7 +117,7 @@ class Gate:
 
 
 def _as_worker(envelope: Envelope, claimant: Claimant) -> Admitted:
-    named = envelope.header(b"x-worker-id")
+    named = envelope.worker
     if named is not None and named != claimant.worker:
         raise Forbidden(f"{claimant.actor} may not speak for worker {named}", Kind.NOT_YOURS)
     return Admitted(claimant)

@@ -34,6 +34,11 @@ class Envelope(msgspec.Struct, frozen=True):
         return None if value is None else value.decode("latin-1")
 
     @property
+    def worker(self) -> str | None:
+        """Which worker the request says it is from."""
+        return self.headers.get(b"x-worker-id", b"").decode("utf-8", "replace") or None
+
+    @property
     def body_hash(self) -> str:
         return hashlib.sha256(self.body).hexdigest() if self.body else EMPTY_HASH
 

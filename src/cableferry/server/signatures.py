@@ -7,6 +7,7 @@ from cableferry.core import signing
 from cableferry.core.access import Claimant
 from cableferry.core.errors import Kind
 from cableferry.dialects.denials import Unauthorized
+from cableferry.engine.credentials import SHARED
 from cableferry.server.envelope import Admitted, Envelope
 from cableferry.server.keyring import Key, Keyring, Ring
 from cableferry.store import credentials, nonces
@@ -25,7 +26,7 @@ class Signatures:
 
     def __init__(self, keyring: Keyring, shared_secret: str | None) -> None:
         self._keyring = keyring
-        self._shared = () if shared_secret is None else (Key(_SHARED_ROW, "shared", shared_secret.encode()),)
+        self._shared = () if shared_secret is None else (Key(_SHARED_ROW, SHARED, shared_secret.encode()),)
 
     async def admit(self, envelope: Envelope, signature: str) -> Admitted:
         """A signed request: the signature first, then the clock, and the nonce when it commits."""
@@ -34,7 +35,7 @@ class Signatures:
             signing.canonical(envelope.method, target, envelope.body_hash, timestamp, nonce)
             for target in signing.targets(envelope.target)
         ]
-        worker = envelope.header(b"x-worker-id")
+        worker = envelope.worker
         key = await self._find(
             worker, lambda key: any(signing.verify(key.secret, text, signature) for text in messages)
         )
@@ -45,7 +46,7 @@ class Signatures:
 
     async def admit_verbatim(self, envelope: Envelope, secret: str) -> Admitted:
         """A request that carries the secret itself, as daemons in token mode do: no signature, no nonce."""
-        worker = envelope.header(b"x-worker-id")
+        worker = envelope.worker
         key = await self._find(worker, lambda key: signing.is_same(key.secret.decode("utf-8", "replace"), secret))
         if key is None:
             raise Unauthorized("x-molgenis-token is neither an API token nor the secret of this worker")

@@ -7,35 +7,37 @@ import msgspec
 from cableferry.core.access import Need
 from cableferry.core.errors import Invalid
 from cableferry.dialects.emx2.contract import Contract
-from cableferry.dialects.endpoint import Call, Endpoint
+from cableferry.dialects.endpoint import Answer, Call, Endpoint
 from cableferry.engine import credentials
-from cableferry.engine.credentials import Wanted
+from cableferry.engine.credentials import Issued, Wanted
 from cableferry.store.tx import Tx
 from cableferry.wire.emx2 import PREFIX, bodies
 from cableferry.wire.emx2 import credentials as wire
 
-_FOLDER = f"{PREFIX}/workers/{{id}}/credentials"
+_FOLDER = f"{PREFIX}/workers/{{worker_id}}/credentials"
 
 
-def issue(tx: Tx, call: Call) -> wire.IssuedBody:
-    new = credentials.issue(tx, _contract(call).seal, _wanted(call))
-    return wire.issued(new.credential, new.secret)
+def issue(tx: Tx, call: Call) -> Answer:
+    return _shown_once(credentials.issue(tx, _contract(call).seal, _wanted(call)))
 
 
-def rotate(tx: Tx, call: Call) -> wire.IssuedBody:
+def rotate(tx: Tx, call: Call) -> Answer:
     contract, body = _contract(call), call.body
     seconds = contract.rotation_grace_seconds if body.grace_seconds is None else body.grace_seconds
-    new = credentials.rotate(tx, contract.seal, _wanted(call), timedelta(seconds=seconds))
-    return wire.issued(new.credential, new.secret)
+    return _shown_once(credentials.rotate(tx, contract.seal, _wanted(call), timedelta(seconds=seconds)))
 
 
 def revoke(tx: Tx, call: Call) -> wire.CredentialBody:
-    return wire.credential(credentials.revoke(tx, call.path["id"], call.path["credential_id"]), tx.now)
+    return wire.credential(credentials.revoke(tx, call.path["worker_id"], call.path["credential_id"]), tx.now)
 
 
 def find(tx: Tx, call: Call) -> wire.CredentialList:
-    worker = call.path["id"]
+    worker = call.path["worker_id"]
     return wire.listing(worker, credentials.find(tx, worker), tx.now)
+
+
+def _shown_once(new: Issued) -> Answer:
+    return Answer(wire.issued(new.credential, new.secret), headers={"Cache-Control": "no-store"})
 
 
 def _wanted(call: Call) -> Wanted:
@@ -46,9 +48,9 @@ def _wanted(call: Call) -> Wanted:
 def _worker(call: Call) -> str:
     """A worker needs no registration before it has a secret, but a name that it can register under."""
     try:
-        return msgspec.convert(call.path["id"], bodies.WorkerId)
+        return msgspec.convert(call.path["worker_id"], bodies.WorkerId)
     except msgspec.ValidationError:
-        raise Invalid(f"{call.path['id'][:64]!r} cannot be the id of a worker") from None
+        raise Invalid(f"{call.path['worker_id'][:64]!r} cannot be the id of a worker") from None
 
 
 def _contract(call: Call) -> Contract:

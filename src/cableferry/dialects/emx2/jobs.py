@@ -74,18 +74,18 @@ def get(tx: Tx, call: Call) -> Answer:
 
 
 def claim(tx: Tx, call: Call) -> Answer:
-    speaker = speakers.speaker(call, call.body.worker_id)
+    speaker = speakers.speaker(tx, call, call.body.worker_id)
     return _shown(jobs.claim(tx, _contract(call).rules, call.path["job_id"], speaker))
 
 
 def claim_many(tx: Tx, call: Call) -> bodies.ClaimManyAnswer:
-    speaker = speakers.speaker(call, call.body.worker_id)
+    speaker = speakers.speaker(tx, call, call.body.worker_id)
     claimed = jobs.claim_many(tx, _contract(call).rules, speaker, call.body.limit)
     return bodies.ClaimManyAnswer([bodies.job(job) for job in claimed], len(claimed))
 
 
 def transition(tx: Tx, call: Call) -> Answer:
-    worker = speakers.worker_of(call, call.body.worker_id)
+    worker = speakers.worker_of(tx, call, call.body.worker_id)
     said = report(call.path["job_id"], call.body, worker, speakers.actor(call, worker))
     return _shown(jobs.report(tx, _contract(call).rules, said))
 
@@ -98,7 +98,7 @@ def complete(tx: Tx, call: Call) -> Answer:
 
 
 def cancel(tx: Tx, call: Call) -> Answer:
-    speakers.worker_of(call, call.body.worker_id)
+    speakers.worker_of(tx, call, call.body.worker_id)
     return _shown(jobs.cancel(tx, _contract(call).rules, call.path["job_id"], call.caller, call.body.detail))
 
 

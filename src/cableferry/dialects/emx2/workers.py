@@ -21,7 +21,7 @@ Outcome = Job | Refusal
 def register(tx: Tx, call: Call) -> bodies.WorkerBody:
     body: bodies.RegisterBody = call.body
     contract = _contract(call)
-    name = speakers.speaker(call, body.worker_id).worker
+    name = speakers.speaker(tx, call, body.worker_id).worker
     offers = tuple(Offer(c.processor, c.profile, c.max_concurrent_jobs) for c in body.capabilities)
     said = Registration(name, body.hostname, offers, _session(body.session))
     worker = workers.register(tx, contract.rules, said)
@@ -29,7 +29,7 @@ def register(tx: Tx, call: Call) -> bodies.WorkerBody:
 
 
 def heartbeat(tx: Tx, call: Call) -> bodies.HeartbeatAnswer:
-    speaker = speakers.speaker(call, call.path["worker_id"])
+    speaker = speakers.speaker(tx, call, call.path["worker_id"])
     workers.heartbeat(tx, speaker.worker, speaker.session)
     return bodies.HeartbeatAnswer(speaker.worker)
 
@@ -49,7 +49,7 @@ def delete(tx: Tx, call: Call) -> None:
 
 def sync(tx: Tx, call: Call) -> bodies.SyncAnswer:
     body: bodies.SyncBody = call.body
-    speaker = speakers.speaker(call, call.path["worker_id"])
+    speaker = speakers.speaker(tx, call, call.path["worker_id"])
     asked = [_report(speaker, item) for item in body.reports]
     reports = [report for report in asked if isinstance(report, Report)]
     cycle = syncing.Cycle(speaker, reports, body.holding or (), body.claim)

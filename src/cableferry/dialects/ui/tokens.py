@@ -7,7 +7,7 @@ import msgspec
 from cableferry.core import access
 from cableferry.core.access import Need, Role
 from cableferry.core.errors import Forbidden
-from cableferry.dialects.endpoint import Call, Endpoint
+from cableferry.dialects.endpoint import Answer, Call, Endpoint
 from cableferry.dialects.ui.desk import person
 from cableferry.engine import tokens
 from cableferry.engine.tokens import Wanted
@@ -29,13 +29,14 @@ def find(tx: Tx, call: Call) -> bodies.TokenList:
     return bodies.TokenList(items, len(items))
 
 
-def create(tx: Tx, call: Call) -> bodies.NewTokenBody:
+def create(tx: Tx, call: Call) -> Answer:
     caller, body = person(call), call.body
     role = caller.role if body.role is None else access.role(body.role)
     life = body.expires_in_seconds
     ends = None if life is None else tx.now + timedelta(seconds=life)
     created = tokens.create(tx, caller, Wanted(role, body.label, ends))
-    return bodies.new_token(created.token, created.text)
+    shown = bodies.new_token(created.token, created.text)
+    return Answer(shown, headers={"Cache-Control": "no-store"})
 
 
 def revoke(tx: Tx, call: Call) -> None:
