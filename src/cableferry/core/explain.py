@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import assert_never
 
 import msgspec
 
@@ -72,6 +73,8 @@ def explain(seen: Situation) -> Explanation:
             return _over(seen)
         case State.NEW | State.BLOCKED | State.PARKED:
             return Explanation(Code.HELD_BACK, "It is held back until something else releases it.", {})
+        case never:
+            assert_never(never)
 
 
 def _ready(seen: Situation) -> Explanation:

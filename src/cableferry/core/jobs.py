@@ -200,3 +200,14 @@ def check_holder(job: Job, worker: str | None, epoch: int | None) -> None:
             epoch=job.epoch,
             current_state=job.state,
         )
+
+
+def check_claimed(job: Job, worker: str | None) -> None:
+    """Refuse a worker's move of a job that nobody holds: it never claimed it, or lost it to the queue."""
+    if worker is not None and job.worker is None:
+        raise Conflict(
+            f"job {job.id} is not leased to worker {worker}: claim it first",
+            Kind.STALE_LEASE,
+            epoch=job.epoch,
+            current_state=job.state,
+        )

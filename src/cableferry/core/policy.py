@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import assert_never
 
 import msgspec
 
@@ -101,9 +102,9 @@ def stalled(job: Job, timeouts: Timeouts, now: datetime) -> Verdict | None:
         )
     if job.state is State.CLAIMED:
         return _unsubmitted(job, timeouts)
-    word = "not started" if job.state is State.SUBMITTED else "no report"
+    missing = "not started by" if job.state is State.SUBMITTED else "no report from"
     seconds = limit(job, job.state, timeouts) or 0
-    return Verdict(State.FAILED, Cause.SILENT, f"timeout: {word} from worker {job.worker} within {seconds:g}s")
+    return Verdict(State.FAILED, Cause.SILENT, f"timeout: {missing} worker {job.worker} within {seconds:g}s")
 
 
 def _unsubmitted(job: Job, timeouts: Timeouts) -> Verdict:
@@ -117,6 +118,8 @@ def _unsubmitted(job: Job, timeouts: Timeouts) -> Verdict:
             return Verdict(State.CANCELLED, None, detail)
         case Stalled.FAIL:
             return Verdict(State.FAILED, Cause.NOT_SUBMITTED, detail)
+        case never:
+            assert_never(never)
 
 
 def _wider(job: Job, timeouts: Timeouts) -> tuple[Limits, ...]:

@@ -13,6 +13,7 @@ from cableferry.core.jobs import (
     State,
     Transition,
     Verdict,
+    check_claimed,
     check_holder,
     judge,
 )
@@ -184,6 +185,7 @@ def _reported(tx: Tx, rules: Rules, job: Job, report: Report, pending: Sequence[
     check_holder(job, report.payload.worker, report.epoch)
     match verdict:
         case Verdict.MOVE:
+            check_claimed(job, report.payload.worker)
             return moves.moved(job, report, rules.timeouts, tx.now)
         case Verdict.NOTE:
             return moves.noted(job, report, rules.timeouts, tx.now)

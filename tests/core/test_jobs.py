@@ -1,0 +1,110 @@
+"""What becomes of a report, and who may make one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cableferry.core.errors import Conflict, Kind
+from cableferry.core.jobs import FINAL, HELD, JOBS, Job, State, Verdict, check_claimed, check_holder, judge
+from tests.core.specimens import a_job
+
+S = State
+STATES = st.sampled_from(State)
+
+VERDICTS = [
+    ("a legal next state moves the job", S.CLAIMED, S.SUBMITTED, Verdict.MOVE),
+    ("a failure before the submission moves it too", S.CLAIMED, S.FAILED, Verdict.MOVE),
+    ("the end of a running job moves it", S.RUNNING, S.SUCCEEDED, Verdict.MOVE),
+    ("a user calls off a waiting job", S.READY, S.CANCELLED, Verdict.MOVE),
+    ("the same state of a held job is a note", S.SUBMITTED, S.SUBMITTED, Verdict.NOTE),
+    ("a claimed job may be spoken of as claimed", S.CLAIMED, S.CLAIMED, Verdict.NOTE),
+    ("nobody reports on a job nobody holds", S.READY, S.READY, Verdict.CONFLICT),
+    ("a claim is not reported but asked for", S.READY, S.CLAIMED, Verdict.CONFLICT),
+    ("no job goes back", S.RUNNING, S.SUBMITTED, Verdict.CONFLICT),
+    ("no job skips its run", S.SUBMITTED, S.SUCCEEDED, Verdict.CONFLICT),
+    ("an end is not noted twice", S.FAILED, S.FAILED, Verdict.CONFLICT),
+    ("an end is not taken back", S.FAILED, S.SUCCEEDED, Verdict.CONFLICT),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), [v[1:] for v in VERDICTS], ids=[v[0] for v in VERDICTS])
+def test_a_report_moves_a_job_or_is_a_note_or_contradicts(old: State, new: State, expected: Verdict) -> None:
+    assert expected is judge(a_job(old), new, JOBS)
+
+
+@given(STATES, STATES)
+def test_a_report_moves_a_job_only_along_the_machine_and_never_into_a_claim(old: State, new: State) -> None:
+    is_move = judge(a_job(old), new, JOBS) is Verdict.MOVE
+
+    assert is_move == (JOBS.allows(old, new) and new is not S.CLAIMED)
+
+
+@given(STATES, STATES)
+def test_only_a_held_job_gathers_notes(old: State, new: State) -> None:
+    is_note = judge(a_job(old), new, JOBS) is Verdict.NOTE
+
+    assert is_note == (old is new and old in HELD)
+
+
+@given(STATES)
+def test_a_final_job_takes_no_report(new: State) -> None:
+    assert {Verdict.CONFLICT} == {judge(a_job(old), new, JOBS) for old in FINAL}
+
+
+HOLDERS = [
+    ("the holder", "w1", None),
+    ("the holder with its epoch", "w1", 1),
+    ("someone who names no worker", None, None),
+    ("the epoch alone", None, 1),
+]
+STRANGERS = [
+    ("another worker", "w2", None),
+    ("another worker with the right epoch", "w2", 1),
+    ("the holder with an older epoch", "w1", 0),
+    ("the holder with an epoch of the future", "w1", 2),
+    ("an older epoch alone", None, 0),
+]
+
+
+@pytest.mark.parametrize(("worker", "epoch"), [h[1:] for h in HOLDERS], ids=[h[0] for h in HOLDERS])
+def test_whoever_holds_the_lease_may_report(worker: str | None, epoch: int | None) -> None:
+    check_holder(a_job(S.RUNNING), worker, epoch)
+
+
+@pytest.mark.parametrize(("worker", "epoch"), [s[1:] for s in STRANGERS], ids=[s[0] for s in STRANGERS])
+def test_whoever_does_not_hold_the_lease_is_told_who_does(worker: str | None, epoch: int | None) -> None:
+    with pytest.raises(Conflict, match="held by w1 with epoch 1") as refused:
+        check_holder(a_job(S.RUNNING), worker, epoch)
+
+    assert Kind.STALE_LEASE is refused.value.kind
+    assert {"holder": "w1", "epoch": 1, "current_state": S.RUNNING} == refused.value.facts
+
+
+def test_a_lease_on_a_job_back_in_the_queue_is_held_by_nobody() -> None:
+    with pytest.raises(Conflict, match="held by nobody with epoch 2"):
+        check_holder(a_job(S.READY, attempt=2, epoch=2), "w1", 1)
+
+
+def test_a_worker_does_not_move_a_job_it_never_claimed() -> None:
+    with pytest.raises(Conflict, match="not leased to worker w1: claim it first") as refused:
+        check_claimed(a_job(S.READY), "w1")
+
+    assert Kind.STALE_LEASE is refused.value.kind
+
+
+@pytest.mark.parametrize(
+    ("job", "worker"),
+    [
+        pytest.param(a_job(S.READY), None, id="a user moves a waiting job"),
+        pytest.param(a_job(S.CLAIMED), "w1", id="a worker moves what it claimed"),
+    ],
+)
+def test_a_job_is_moved_by_a_user_or_by_its_claimant(job: Job, worker: str | None) -> None:
+    check_claimed(job, worker)
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_job_knows_whether_it_is_over_and_whether_it_is_held(state: State) -> None:
+    job = a_job(state)
+
+    assert (state in FINAL, state in HELD) == (job.is_final, job.is_held)
