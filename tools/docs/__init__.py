@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+from tools.docs import endpoints, errors, settings, statements, states
+
 
 class Page(Protocol):
     """A module of this package: where it goes below docs/, and what it says."""
@@ -13,4 +15,4 @@ class Page(Protocol):
         """The whole page."""
 
 
-ROLL_CALL: tuple[Page, ...] = ()
+ROLL_CALL: tuple[Page, ...] = (states, endpoints, errors, settings, statements)

@@ -1,0 +1,88 @@
+"""The requests that the pages show are sent to a real server, and answered as the pages say."""
+
+import itertools
+import json
+import re
+import time
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.docs import pages, servers
+from tests.docs.pages import Block
+
+PAGES = [page for page in pages.by_hand() if any(block.language == "http" for block in pages.blocks(page))]
+ANYTHING = "…"
+
+Value = object
+
+
+@pytest.mark.parametrize("page", PAGES, ids=pages.name)
+def test_a_server_answers_as_the_page_says(page: Path, tmp_path: Path) -> None:
+    names: dict[str, str] = {}
+
+    with servers.running(tmp_path) as address:
+        for request, answer in _pairs(page):
+            status, body = _send(address, _filled(request.text, names))
+            assert [] == list(_missing(json.loads(answer.text), body, names, "")), (request.text, body)
+            assert answer.info == f"json {status}", (request.text, body)
+
+
+def test_some_page_shows_requests() -> None:
+    assert "docs/extensions.md" in [pages.name(page) for page in PAGES]
+
+
+def _pairs(page: Path) -> Iterator[tuple[Block, Block]]:
+    """Each request with the answer that stands below it."""
+    shown = [block for block in pages.blocks(page) if block.language in ("http", "json")]
+    for request, answer in itertools.pairwise(shown):
+        if request.language == "http":
+            assert answer.language == "json", f"no answer below {request.text}"
+            yield request, answer
+
+
+def _send(address: str, text: str) -> tuple[int, Value]:
+    head, _, body = text.partition("\n\n")
+    first, *lines = head.strip().splitlines()
+    method, target = first.split(" ", 1)
+    headers = {
+        "X-EMX2-API-Version": "2025-01",
+        "X-Request-Id": str(uuid.uuid4()),
+        "X-Timestamp": str(int(time.time())),
+        "Content-Type": "application/json",
+        **dict(line.split(": ", 1) for line in lines),
+    }
+    request = urllib.request.Request(address + target, body.encode() or None, headers, method=method)  # noqa: S310 # ours
+    try:
+        with urllib.request.urlopen(request) as answer:  # noqa: S310 # ours
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as refused:
+        return refused.code, json.load(refused)
+
+
+def _filled(text: str, names: dict[str, str]) -> str:
+    """`$first` becomes what an earlier answer had where the page says `$first`."""
+    return re.sub(r"\$(\w+)", lambda found: names[found[1]], text)
+
+
+def _missing(wanted: Value, got: Value, names: dict[str, str], place: str) -> Iterator[str]:
+    """Where the answer does not hold what the page shows."""
+    match wanted:
+        case dict() if isinstance(got, dict):
+            for key, value in wanted.items():
+                yield from _missing(value, got.get(key), names, f"{place}.{key}")
+        case list() if isinstance(got, list) and len(wanted) == len(got):
+            for position, value in enumerate(wanted):
+                yield from _missing(value, got[position], names, f"{place}[{position}]")
+        case str() if wanted.startswith("$"):
+            if names.setdefault(wanted[1:], str(got)) != got:
+                yield f"{place}: {got} is not {wanted}"
+        case _ if wanted == ANYTHING:
+            if got is None:
+                yield f"{place}: nothing there"
+        case _ if wanted != got:
+            yield f"{place}: {got} is not {wanted}"

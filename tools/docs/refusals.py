@@ -1,0 +1,170 @@
+"""What each kind of refusal means to whoever meets it: the one place where these sentences are written."""
+
+from typing import NamedTuple
+
+from cableferry.core.errors import Kind
+
+
+class Told(NamedTuple):
+    """The statuses a kind travels with, when it is met, and what helps."""
+
+    statuses: tuple[int, ...]
+    when: str
+    remedy: str
+
+
+TOLD: dict[Kind, Told] = {
+    Kind.UNKNOWN_JOB: Told((404,), "No job has this id.", "Check the id; a worker forgets the job."),
+    Kind.DELETED_JOB: Told(
+        (404,), "The job was there and somebody deleted it.", "A worker stops what it runs of it and forgets the job."
+    ),
+    Kind.UNKNOWN_WORKER: Told(
+        (404, 409),
+        "The worker is not registered; 409 when it tries to claim.",
+        "Register the worker, then repeat the request.",
+    ),
+    Kind.UNKNOWN_CREDENTIAL: Told(
+        (404,), "The worker has no credential with this id.", "List the worker's credentials to see their ids."
+    ),
+    Kind.UNKNOWN_USER: Told((404,), "There is no account of this name.", "List the users, or create this one."),
+    Kind.UNKNOWN_TOKEN: Told(
+        (404,), "There is no such API token, or it is another user's.", "List your tokens to see their ids."
+    ),
+    Kind.UNKNOWN_SESSION: Told(
+        (404,), "There is no such browser session, or it has ended.", "List your sessions to see their ids."
+    ),
+    Kind.UNKNOWN_ROUTE: Told((404,), "Nothing is served at this path.", "Compare the path with docs/endpoints.md."),
+    Kind.WRONG_METHOD: Told(
+        (405,), "The path is served, but not with this method.", "Use one of those in the `Allow` header."
+    ),
+    Kind.ALREADY_CLAIMED: Told(
+        (409,), "Another worker holds the job; `holder` names it.", "Take the next job: losing a race is no failure."
+    ),
+    Kind.NOT_OFFERED: Told(
+        (409,),
+        "The worker did not register a capability for the job's processor and profile.",
+        "Register the capability, or leave the job to another worker.",
+    ),
+    Kind.NO_ROOM: Told(
+        (409,),
+        "The worker holds as many jobs as the capability's `max_concurrent_jobs` allows.",
+        "Finish a job first, or register a higher limit.",
+    ),
+    Kind.ILLEGAL_MOVE: Told(
+        (409,),
+        "The job cannot go from where it is to the status asked for.",
+        "Look where the job is (`current_state`) and report what follows from there; docs/states.md shows the moves.",
+    ),
+    Kind.STALE_LEASE: Told(
+        (409,),
+        "The reporter does not hold the job any more: another worker does, or it is a later attempt.",
+        "Stop working on the job and drop its results; `holder` and `epoch` say who has it now.",
+    ),
+    Kind.ALREADY_ENDED: Told(
+        (409,),
+        "The job is over, and the request says something else than how it ended.",
+        "Take the end as it is; to run it again, create a new job.",
+    ),
+    Kind.NOT_ENDED: Told(
+        (409,), "The job has not ended, and this contract deletes only what has.", "Cancel the job, then delete it."
+    ),
+    Kind.SESSION_CONFLICT: Told(
+        (409,),
+        "Another daemon runs under this worker id and is alive; `holder` names its host.",
+        "Stop one of the two, give it a worker id of its own, or wait until `takeover_at`.",
+    ),
+    Kind.SESSION_REVOKED: Told(
+        (409,),
+        "Another daemon has taken this worker id over while this one was silent.",
+        "Stop claiming and submitting; reports about jobs still held are taken.",
+    ),
+    Kind.CHANGED_MEANWHILE: Told(
+        (409,),
+        "Somebody else changed the job between the look and the write.",
+        "Look at the job again, then repeat what still makes sense.",
+    ),
+    Kind.NAME_TAKEN: Told((409,), "There is an account of this name already.", "Choose another name."),
+    Kind.CREDENTIAL_EXISTS: Told(
+        (409,),
+        "The worker has an active credential.",
+        "Rotate it to get a new secret, or revoke it and issue another one.",
+    ),
+    Kind.LAST_OWNER: Told(
+        (409,), "The request would leave nobody with the Owner role.", "Give another user that role first."
+    ),
+    Kind.MALFORMED: Told(
+        (400,),
+        "The path, the query or the body is not what the endpoint takes; the detail names the place.",
+        "Mend the request; sent again as it is, it will be refused again.",
+    ),
+    Kind.MISSING_HEADER: Told(
+        (400,), "A header that the protocol demands is not there; `header` names it.", "Send it with every request."
+    ),
+    Kind.BAD_HEADER: Told(
+        (400,), "A header is there, but not in the shape it must have.", "Mend it as the detail says."
+    ),
+    Kind.UNSUPPORTED_VERSION: Told(
+        (400,), "`X-EMX2-API-Version` asks for a version not served here.", "Send the version that the detail names."
+    ),
+    Kind.WORKER_MISMATCH: Told(
+        (400,),
+        "`X-Worker-Id`, the path and the body do not name the same worker.",
+        "Send one worker id in all three places, or leave out those that are optional.",
+    ),
+    Kind.KEY_REUSED: Told(
+        (422,),
+        "The `Idempotency-Key` came with another request before.",
+        "Use a new key for each new request, the same key only to repeat one.",
+    ),
+    Kind.TOO_LARGE: Told(
+        (413,),
+        "The body or the headers are larger than the server reads.",
+        "Send less, or raise `server.body_limit_bytes` or `server.header_limit_bytes`.",
+    ),
+    Kind.UNAUTHENTICATED: Told(
+        (401,),
+        "Nothing in the request proves who sends it, or the proof is incomplete.",
+        "Sign the request, or send a token; docs/security.md tells how.",
+    ),
+    Kind.BAD_SIGNATURE: Told(
+        (401,),
+        "The signature was not made with a secret of this worker over this very request.",
+        "Check the secret, and that method, target, body, timestamp and nonce are signed exactly as they are sent.",
+    ),
+    Kind.CLOCK_SKEW: Told(
+        (401,),
+        "The request's timestamp is more than five minutes away from the server's clock.",
+        "Set the clock; until then add `skew_seconds` to your own time and sign again.",
+    ),
+    Kind.REPLAYED: Told(
+        (401,),
+        "This nonce was used before: the request is a copy, or its sender repeats itself.",
+        "Take a new nonce for every request, also for a repeated one.",
+    ),
+    Kind.BAD_CSRF: Told(
+        (403,),
+        "A request with a session cookie that changes something lacks the session's CSRF token.",
+        "Send the token that `/api/ui/me` tells in `X-CSRF-Token`.",
+    ),
+    Kind.TOO_MANY: Told(
+        (429,),
+        "The caller asked more than it may, or failed to sign in too often.",
+        "Wait as many seconds as `Retry-After` says.",
+    ),
+    Kind.NOT_ALLOWED: Told(
+        (403,), "The caller's kind or role does not reach what the request asks.", "Ask somebody with that role."
+    ),
+    Kind.NOT_YOURS: Told(
+        (403,),
+        "The job, the worker id or the credential is somebody else's.",
+        "Act as its holder or creator, or ask a Manager.",
+    ),
+    Kind.UNAVAILABLE: Told(
+        (503,), "The database does not answer; the detail says whether anything was written.", "Try again in a while."
+    ),
+    Kind.BUG: Told(
+        (500,),
+        "The server failed; nothing of the request was kept.",
+        "Look for the trace id in the server's log, and report it.",
+    ),
+}
