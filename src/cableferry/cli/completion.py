@@ -1,0 +1,26 @@
+"""The command that prints completion scripts."""
+
+import click
+from click import shell_completion
+
+from cableferry.cli.commands import command
+
+
+@command(
+    "completion",
+    "Print the completion script of a shell.",
+    'bash:  eval "$(cableferry completion bash)"\n'
+    'zsh:   eval "$(cableferry completion zsh)"\n'
+    "fish:  cableferry completion fish | source",
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str, as_json: bool) -> None:
+    from cableferry.cli import main, output
+
+    kind = shell_completion.get_completion_class(shell)
+    assert kind is not None  # noqa: S101 # one of the three above
+    script = kind(main.root, {}, "cableferry", "_CABLEFERRY_COMPLETE").source()
+    if as_json:
+        output.document({"shell": shell, "script": script})
+    else:
+        click.echo(script)

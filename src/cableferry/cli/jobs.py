@@ -1,0 +1,231 @@
+"""The commands about jobs."""
+
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from cableferry.cli import connection, output
+from cableferry.cli.commands import command, usage
+from cableferry.cli.connection import Target, connected
+from cableferry.cli.exits import Exit
+from cableferry.wire.emx2.words import WORDS
+
+if TYPE_CHECKING:
+    from cableferry.client.answers import Job
+
+_IDS = click.argument("ids", metavar="ID...", nargs=-1, required=True)
+_ID = click.argument("id_", metavar="ID")
+_MAX_WAIT = click.option("--max-wait", type=click.FloatRange(min=0), metavar="SECONDS", help="Give up after that long.")
+
+
+@command(
+    "submit",
+    "Create a job for PROCESSOR; with --wait follow it to its end.",
+    "cableferry jobs submit text-embedding:v3 --profile gpu-medium --param batch_size=256\n"
+    "cableferry jobs submit echo --params-file p.json --input 0195... --wait --max-wait 600",
+)
+@click.argument("processor")
+@click.option("--profile", help="Abstract size of the job.")
+@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter; JSON, or else text.")
+@click.option("--params-file", type=click.File("rb"), help="A JSON object of parameters; - reads standard input.")
+@click.option("--input", "inputs", multiple=True, metavar="ID", help="An input artifact; may be repeated.")
+@click.option("--timeout", type=click.IntRange(min=1), metavar="SECONDS", help="Fail the job after that long.")
+@click.option("--priority", type=click.IntRange(-1000, 1000), default=0, help="Higher goes first.  [0]")
+@click.option("--key", metavar="TEXT", help="Idempotency key: the same key creates the job once.")
+@click.option("--wait", "is_followed", is_flag=True, help="Follow the job; the exit code tells how it ended.")
+@_MAX_WAIT
+@connection.options
+def submit(
+    target: Target,
+    processor: str,
+    profile: str | None,
+    params: tuple[str, ...],
+    params_file: IO[bytes] | None,
+    inputs: tuple[str, ...],
+    timeout: int | None,
+    priority: int,
+    key: str | None,
+    is_followed: bool,
+    max_wait: float | None,
+    as_json: bool,
+) -> int:
+    from cableferry.cli import following, parameters
+    from cableferry.wire.emx2 import bodies
+
+    body = bodies.CreateBody(
+        processor,
+        profile,
+        parameters=parameters.gathered(params_file, params),
+        inputs=parameters.inputs(inputs),
+        timeout_seconds=timeout,
+        priority=priority,
+    )
+    with connected(target) as client:
+        job = client.create(body, key)
+        if not is_followed:
+            _show(job, as_json, short=True)
+            return Exit.OK
+        click.echo(f"submitted {job.id}", err=True)
+        return _awaited(following.to_end(client, job.id, max_wait), as_json)
+
+
+@command(
+    "list",
+    "List jobs, the oldest first.",
+    "cableferry jobs list\ncableferry jobs list --status STARTED --processor echo\ncableferry jobs list --all --json",
+)
+@click.option("--status", "statuses", multiple=True, type=click.Choice(list(WORDS.values()), case_sensitive=False))
+@click.option("--all", "is_all", is_flag=True, help="Jobs of every status.")
+@click.option("--processor")
+@click.option("--profile")
+@click.option("--limit", type=click.IntRange(min=1), default=100, help="At most so many of each status.  [100]")
+@connection.options
+def list_(
+    target: Target,
+    statuses: tuple[str, ...],
+    is_all: bool,
+    processor: str | None,
+    profile: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    from cableferry.client.emx2 import Filter
+
+    if is_all and statuses:
+        raise usage("--all and --status contradict each other: give one of them")
+    wanted = tuple(WORDS.values()) if is_all else statuses or ("PENDING",)
+    with connected(target) as client:
+        found = [job for status in wanted for job in client.jobs(Filter(status, processor, profile), limit)]
+    if as_json:
+        output.listing(found)
+    else:
+        rows = [(job.id, job.status, job.processor, job.profile, job.worker_id, job.created_at) for job in found]
+        output.columns(("ID", "STATUS", "PROCESSOR", "PROFILE", "WORKER", "CREATED"), rows)
+
+
+@command("show", "Show one job.", "cableferry jobs show 0195...")
+@_ID
+@connection.options
+def show(target: Target, id_: str, as_json: bool) -> None:
+    with connected(target) as client:
+        job = client.job(id_)
+    if job is not None:
+        _show(job, as_json)
+
+
+@command(
+    "wait",
+    "Wait until all the jobs have ended; exit code 8 says that one did not complete.",
+    "cableferry jobs wait 0195...\ncableferry jobs wait --max-wait 3600 0195... 0196...",
+)
+@_IDS
+@_MAX_WAIT
+@connection.options
+def wait(target: Target, ids: tuple[str, ...], max_wait: float | None, as_json: bool) -> int:
+    from cableferry.cli import following
+
+    with connected(target) as client:
+        ended = following.all_to_end(client, ids, max_wait)
+    if len(ended) == 1:
+        return _awaited(ended[0], as_json)
+    if as_json:
+        output.listing(ended)
+    else:
+        output.columns(("ID", "STATUS", "DETAIL"), [(job.id, job.status, job.detail) for job in ended])
+    return max(map(following.code, ended))
+
+
+@command("cancel", "Cancel jobs that have not ended.", "cableferry jobs cancel 0195... --reason 'wrong input'")
+@_IDS
+@click.option("--reason", help="Goes into the job's history.")
+@connection.options
+def cancel(target: Target, ids: tuple[str, ...], reason: str | None, as_json: bool) -> None:
+    with connected(target) as client:
+        cancelled = [client.cancel(id_, reason) for id_ in ids]
+    if as_json:
+        output.listing(cancelled)
+    else:
+        for job in cancelled:
+            click.echo(f"{job.id} is {output.text(job.status)}")
+
+
+@command("delete", "Delete jobs and their history.", "cableferry jobs delete 0195...")
+@_IDS
+@connection.options
+def delete(target: Target, ids: tuple[str, ...], as_json: bool) -> None:
+    with connected(target) as client:
+        for id_ in ids:
+            client.delete(id_)
+    if as_json:
+        output.listing([{"id": id_, "deleted": True} for id_ in ids])
+
+
+@command("history", "Show what happened to a job, in order.", "cableferry jobs history 0195...")
+@_ID
+@connection.options
+def history(target: Target, id_: str, as_json: bool) -> None:
+    with connected(target) as client:
+        rows = client.transitions(id_)
+    if as_json:
+        output.listing(rows)
+    else:
+        shown = [
+            (row.timestamp, row.from_status, row.to_status, row.actor or row.worker_id, row.detail) for row in rows
+        ]
+        output.columns(("TIME", "FROM", "TO", "BY", "DETAIL"), shown)
+
+
+@command("explain", "Say in a sentence why a job is where it is.", "cableferry jobs explain 0195...")
+@_ID
+@connection.options
+def explain(target: Target, id_: str, as_json: bool) -> None:
+    with connected(target) as client:
+        explanation = client.explain(id_)
+    if as_json:
+        output.document(explanation)
+    else:
+        click.echo(output.text(explanation.sentence))
+
+
+@command(
+    "watch",
+    "Print what happens to a job as it happens, until it has ended; --json prints one document per line.",
+    "cableferry jobs watch 0195...",
+)
+@_ID
+@_MAX_WAIT
+@connection.options
+def watch(target: Target, id_: str, max_wait: float | None, as_json: bool) -> int:
+    from cableferry.cli import following
+
+    with connected(target) as client:
+        return following.watch(client, id_, max_wait, as_json)
+
+
+def _awaited(job: "Job", as_json: bool) -> int:
+    from cableferry.cli import following
+
+    _show(job, as_json, short=True)
+    return following.code(job)
+
+
+def _show(job: "Job", as_json: bool, short: bool = False) -> None:
+    if as_json:
+        output.document(job)
+        return
+    first = [("id", job.id), ("status", job.status), ("detail", job.detail)]
+    rest = [
+        (name.replace("_", " "), bytes(value) if name in ("parameters", "inputs") else value)
+        for name in job.__struct_fields__
+        if name not in ("id", "status", "detail", "links")
+        for value in [getattr(job, name)]
+    ]
+    output.fields(first if short else first + rest)
+
+
+jobs = click.Group(
+    "jobs",
+    commands=[submit, list_, show, wait, cancel, delete, history, explain, watch],
+    help="Submit, follow and end jobs.",
+    no_args_is_help=True,
+)
