@@ -86,9 +86,10 @@ class Live:
         """Called after each commit, from any thread."""
         loop = self._loop
         if self.count and loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(self._hear, list(news))
+            loop.call_soon_threadsafe(self.tell, list(news))
 
-    def _hear(self, news: list[News]) -> None:
+    def tell(self, news: Iterable[News]) -> None:
+        """Wake whom these news concern."""
         for item in news:
             match item.topic:
                 case "ready":
@@ -113,7 +114,7 @@ class Live:
         self.is_closing = True
         self.wake_all()
 
-    def keys(self) -> list[Key]:
+    def waited_for(self) -> list[Key]:
         return list(self._parked)
 
     def _offer(self, item: News) -> None:

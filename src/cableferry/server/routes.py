@@ -41,7 +41,8 @@ class Routes:
     def __init__(self, dialects: Iterable[Dialect]) -> None:
         self._root = _Node()
         self.all: list[Route] = []
-        for dialect in dialects:
+        self.dialects = tuple(dialects)
+        for dialect in self.dialects:
             for endpoint in dialect.endpoints:
                 self._add(dialect, endpoint)
 

@@ -27,6 +27,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.live.close()
         await super().shutdown(sockets)
+        log.info("server stopped")
 
 
 def serve(settings: Settings) -> None:
@@ -36,7 +37,6 @@ def serve(settings: Settings) -> None:
     app = create_app(settings)
     log.info("server listening", address=address(settings.server, listening))
     server(settings, app).run([listening])
-    log.info("server stopped")
 
 
 def server(settings: Settings, app: App) -> Server:

@@ -86,6 +86,10 @@ class Store(Protocol):
         """Call `listener` after each commit (from any thread) with what it announced."""
         ...
 
+    def on_commit(self, listener: Callable[[int, float], None]) -> None:
+        """Call `listener` after each commit with how many transactions shared it and its seconds."""
+        ...
+
     def close(self) -> None: ...
 
 

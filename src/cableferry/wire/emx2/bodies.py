@@ -48,12 +48,21 @@ class RegisterBody(msgspec.Struct, frozen=True):
     session: SessionBody | None = None
 
 
+def _null() -> msgspec.Raw:
+    return msgspec.Raw(b"null")
+
+
+# what is in them is checked where they are used; a string may hold the same as JSON text
+Parameters = Annotated[msgspec.Raw, Meta(extra_json_schema={"type": ["object", "null", "string"]})]
+Inputs = Annotated[msgspec.Raw, Meta(extra_json_schema={"type": ["array", "object", "null", "string"]})]
+
+
 class CreateBody(msgspec.Struct, frozen=True):
     processor: Name
     profile: Name | None = None
     submit_user: Name | None = None
-    parameters: msgspec.Raw = msgspec.Raw(b"null")
-    inputs: msgspec.Raw = msgspec.Raw(b"null")
+    parameters: Parameters = msgspec.field(default_factory=_null)
+    inputs: Inputs = msgspec.field(default_factory=_null)
     timeout_seconds: Seconds | None = None
     priority: Annotated[int, Meta(ge=-1000, le=1000)] = 0
 

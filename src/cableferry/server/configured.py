@@ -1,0 +1,68 @@
+"""From settings to what the engine and the dialects are configured with."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+import msgspec
+
+from cableferry.core.policy import Limits, Rules, Timeouts
+from cableferry.dialects.emx2.contract import Contract
+from cableferry.dialects.ui.desk import Desk
+from cableferry.engine.sessions import Patience
+from cableferry.server.authenticate import Trust
+from cableferry.server.passwords import Passwords
+from cableferry.server.settings import LimitsSection, Settings
+from cableferry.store.tx import Store
+from cableferry.wire.emx2 import words
+
+
+def services(settings: Settings, trust: Trust, store: Store) -> Mapping[str, object]:
+    """What each dialect's endpoints are given, by the dialect's name."""
+    return {"emx2": contract(settings, trust), "ui": desk(settings, store)}
+
+
+def desk(settings: Settings, store: Store) -> Desk:
+    auth = settings.auth
+    patience = Patience(auth.login_attempts, timedelta(seconds=auth.login_delay_seconds))
+    return Desk(store, Passwords(), patience, timedelta(hours=auth.session_hours))
+
+
+def contract(settings: Settings, trust: Trust) -> Contract:
+    return Contract(
+        edition=settings.emx2.contract,
+        rules=rules(settings),
+        seal=trust.vault.seal,
+        rotation_grace_seconds=settings.auth.rotation_grace_seconds,
+        long_poll_seconds=settings.emx2.long_poll_seconds,
+        worker_auth_mode="per-worker-hmac" if trust.is_on else "off",
+    )
+
+
+def rules(settings: Settings) -> Rules:
+    """The engine's rules for jobs of the EMX2 protocol."""
+    by_contract = "cancel" if settings.emx2.contract == "seed" else "reject"
+    return Rules(
+        pool=settings.emx2.pool,
+        moves=words.MOVES,
+        timeouts=timeouts(settings),
+        words=words.WORDS,
+        session_ttl=timedelta(seconds=settings.workers.session_ttl_seconds),
+        worker_silence=timedelta(seconds=settings.workers.silence_seconds),
+        ends_running_on_delete=(settings.emx2.delete_nonterminal or by_contract) == "cancel",
+    )
+
+
+def timeouts(settings: Settings) -> Timeouts:
+    section = settings.timeouts
+    return Timeouts(
+        default=Limits(
+            section.claimed_seconds, section.submitted_seconds, section.started_seconds, section.after_claimed
+        ),
+        profiles=_limits(section.profiles),
+        processors=_limits(section.processors),
+        grace_seconds=section.grace_seconds,
+    )
+
+
+def _limits(sections: Mapping[str, LimitsSection]) -> dict[str, Limits]:
+    return {name: Limits(*msgspec.structs.astuple(section)) for name, section in sections.items()}

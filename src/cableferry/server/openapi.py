@@ -1,0 +1,99 @@
+"""The OpenAPI document of every endpoint, read off the endpoints themselves."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from http import HTTPStatus
+
+import msgspec
+
+from cableferry import __version__, dialects
+from cableferry.core.access import Need
+from cableferry.dialects.endpoint import Dialect, Endpoint
+from cableferry.server import parameters
+from cableferry.wire.emx2.bodies import Problem
+
+Document = dict[str, object]
+
+_REF = "#/components/schemas/{name}"
+_PROBLEM: Document = {"application/problem+json": {"schema": {"$ref": _REF.format(name="Problem")}}}
+_SECURITY: Document = {
+    "hmac": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "`HMAC-SHA256 <hex>` over method, target, SHA-256 of the body, X-Timestamp and X-Nonce.",
+    },
+    "bearer": {"type": "http", "scheme": "bearer", "description": "An API token of a user, or a worker's JWT."},
+    "token": {"type": "apiKey", "in": "header", "name": "x-molgenis-token"},
+    "session": {"type": "apiKey", "in": "cookie", "name": "cableferry_session"},
+    "certificate": {"type": "mutualTLS"},
+}
+_SAID_OF_ALL = (400, 413, 429, 503)
+_SAID_OF_THE_ADMITTED = (401, 403)
+
+
+def document(served: Iterable[Dialect] | None = None) -> Document:
+    """OpenAPI 3.1 for these dialects, or for all there are."""
+    known = tuple(served) if served is not None else tuple(each.DIALECT for each in dialects.ROLL_CALL)
+    endpoints = [(dialect, endpoint) for dialect in known for endpoint in dialect.endpoints]
+    schemas, components = _schemas(endpoint for _, endpoint in endpoints)
+    paths: dict[str, dict[str, object]] = {}
+    for dialect, endpoint in endpoints:
+        operation = _operation(dialect, endpoint, schemas)
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Cableferry", "version": __version__},
+        "paths": paths,
+        "components": {"schemas": components, "securitySchemes": _SECURITY},
+    }
+
+
+Schemas = Mapping[object, Document]
+
+
+def _schemas(endpoints: Iterable[Endpoint]) -> tuple[Schemas, Document]:
+    types = [kind for each in endpoints for kind in (each.body, each.answer) if kind is not None]
+    unique = list(dict.fromkeys([*types, Problem]))
+    schemas, components = msgspec.json.schema_components(unique, ref_template=_REF)
+    return dict(zip(unique, schemas, strict=True)), components
+
+
+def _operation(dialect: Dialect, endpoint: Endpoint, schemas: Schemas) -> Document:
+    operation: Document = {
+        "operationId": f"{dialect.name}_{endpoint.run.__module__.rpartition('.')[2]}_{endpoint.run.__name__}",
+        "summary": endpoint.summary,
+        "tags": [dialect.name],
+        "parameters": list(parameters.of(endpoint)),
+        "responses": dict(_responses(endpoint, schemas)),
+        "security": [] if endpoint.need is Need.NOTHING else [{name: []} for name in _SECURITY],
+    }
+    if endpoint.body is not None:
+        operation["requestBody"] = {
+            "required": not endpoint.has_optional_body,
+            "content": {"application/json": {"schema": schemas[endpoint.body]}},
+        }
+    return operation
+
+
+def _responses(endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Document]]:
+    success: Document = {"description": HTTPStatus(endpoint.status).phrase, "headers": parameters.ANSWERED}
+    if endpoint.answer is not None:
+        success["content"] = {"application/json": {"schema": schemas[endpoint.answer]}}
+    yield str(endpoint.status), success
+    if endpoint.waits is not None:
+        yield "304", {"description": "Not Modified", "headers": parameters.ANSWERED}
+    for status in sorted(_refused(endpoint)):
+        yield (
+            str(status),
+            {
+                "description": HTTPStatus(status).phrase,
+                "headers": parameters.ANSWERED,
+                "content": _PROBLEM,
+            },
+        )
+
+
+def _refused(endpoint: Endpoint) -> set[int]:
+    admitted = () if endpoint.need is Need.NOTHING else _SAID_OF_THE_ADMITTED
+    once = (422,) if endpoint.method == "POST" else ()
+    return {*_SAID_OF_ALL, *admitted, *once, *endpoint.refusals}
