@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from cableferry.cli import connection, output, secrets
 from cableferry.cli.commands import command
@@ -32,8 +33,9 @@ def issue(
 ) -> None:
     from cableferry.client.emx2 import Credentials
 
-    with secrets.written(secret_file) as write, connected(target) as client:
-        _show_secret(write(client.issue_credential(worker_id, Credentials(label, expires_at))), as_json)
+    with secrets.arriving(secret_file) as keep, connected(target) as client:
+        new = client.issue_credential(worker_id, Credentials(label, expires_at))
+        _show_secret(new, keep(new.secret), as_json)
 
 
 @command(
@@ -58,8 +60,9 @@ def rotate(
 ) -> None:
     from cableferry.client.emx2 import Credentials
 
-    with secrets.written(secret_file) as write, connected(target) as client:
-        _show_secret(write(client.rotate_credential(worker_id, Credentials(label, expires_at, grace))), as_json)
+    with secrets.arriving(secret_file) as keep, connected(target) as client:
+        new = client.rotate_credential(worker_id, Credentials(label, expires_at, grace))
+        _show_secret(new, keep(new.secret), as_json)
 
 
 @command("revoke", "End a credential at once.", "cableferry credentials revoke head-1 0195...")
@@ -90,18 +93,11 @@ def list_(target: Target, worker_id: str, as_json: bool) -> None:
         output.columns(("ID", "STATUS", "LABEL", "CREATED", "EXPIRES", "LAST USED"), rows)
 
 
-def _show_secret(credential: "Credential", as_json: bool) -> None:
+def _show_secret(new: "Credential", shown: str | None, as_json: bool) -> None:
     if as_json:
-        output.document(credential)
-        return
-    output.fields(
-        [
-            ("id", credential.id),
-            ("worker", credential.worker_id),
-            ("expires", credential.expires_at),
-            ("secret", credential.secret),
-        ]
-    )
+        output.document(msgspec.structs.replace(new, secret=shown))
+    else:
+        output.fields([("id", new.id), ("worker", new.worker_id), ("expires", new.expires_at), ("secret", shown)])
 
 
 credentials = click.Group(

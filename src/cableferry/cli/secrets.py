@@ -5,15 +5,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 import click
-import msgspec
 
 from cableferry.cli.commands import usage
-
-if TYPE_CHECKING:
-    from cableferry.client.answers import Credential
 
 
 def password(file: str | None, is_piped: bool) -> str:
@@ -32,29 +28,34 @@ def password(file: str | None, is_piped: bool) -> str:
 
 def _line(path: Path) -> str:
     try:
-        return path.read_text().rstrip("\n")
+        return path.read_text().partition("\n")[0]
     except (OSError, UnicodeDecodeError) as error:
         raise usage(f"{path} cannot be read: {error}") from error
 
 
 @contextmanager
-def written(path: str | None) -> Iterator[Callable[["Credential"], "Credential"]]:
-    """A way to put a secret into a new file; the file is made first, so that no secret is issued in vain."""
+def arriving(path: str | None) -> Iterator[Callable[[str | None], str | None]]:
+    """A way to keep a new secret: what it gives back is what may still be shown.
+
+    The file is made before the secret is, so that none is issued in vain, and goes away when none comes.
+    """
     if path is None:
-        yield lambda credential: credential
+        yield lambda secret: secret
         return
+
     file = create(path)
 
-    def write(credential: "Credential") -> "Credential":
-        file.write(f"{credential.secret}\n")
-        return msgspec.structs.replace(credential, secret=None)
+    def keep(secret: str | None) -> None:
+        file.write(f"{secret}\n")
+        file.flush()
 
-    try:
-        with file:
-            yield write
-    except BaseException:
-        os.unlink(path)
-        raise
+    with file:
+        try:
+            yield keep
+        except BaseException:
+            if not file.tell():
+                os.unlink(path)
+            raise
 
 
 def create(path: str) -> TextIO:
