@@ -78,7 +78,7 @@ def revoke(tx: Tx, person: Person, id: str) -> Token:
 def person(tx: Tx, text: str) -> tuple[Person, Token] | None:
     """Whose token this is, as far as it counts now."""
     name, _, secret = text.removeprefix(PREFIX).partition("_")
-    proof = rows.proof(tx, name)
+    proof = rows.proof(tx, name) if name.isascii() and name.isalnum() else None
     is_right = hmac.compare_digest(proof.digest if proof else b"", digest(secret))
     if proof is None or not is_right or proof.user_disabled_at or not accounts.is_alive(proof.token, tx.now):
         return None

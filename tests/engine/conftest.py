@@ -1,0 +1,21 @@
+"""Each test gets a store of its own, on SQLite, and sets its clock."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cableferry.store.tx import Store
+from cableferry.testing import stores
+from tests.engine.trusted import Clock
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: Clock) -> Iterator[Store]:
+    with stores.opened(stores.sqlite_url(tmp_path), clock) as opened:
+        yield opened
