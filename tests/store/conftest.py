@@ -37,3 +37,13 @@ def postgres_url(postgres_cluster: Cluster) -> Iterator[str]:
 @pytest.fixture
 def sqlite_url(tmp_path: Path) -> str:
     return stores.sqlite_url(tmp_path)
+
+
+@pytest.fixture
+def empty_url(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The url of a database without any table."""
+    if kind == "sqlite":
+        yield stores.sqlite_url(tmp_path)
+    else:
+        with stores.database(request.getfixturevalue("postgres_cluster"), "template0") as url:
+            yield url

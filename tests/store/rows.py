@@ -4,6 +4,7 @@ from cableferry.store.tx import Store, Tx, micros, statement
 
 ADD = statement("row_added", "INSERT INTO throttles (subject, failures, last_at, blocked_until) VALUES (?, ?, 0, 0)")
 BUMP = statement("row_bumped", "UPDATE throttles SET failures = failures + 1 WHERE subject = ?")
+BUMP_BY = statement("row_bumped_by", "UPDATE throttles SET failures = failures + ? WHERE subject = ?")
 ALL = statement("rows", "SELECT subject, failures FROM throttles ORDER BY subject")
 ONE = statement("row", "SELECT subject, failures FROM throttles WHERE subject = ?")
 ADD_MANY = statement(

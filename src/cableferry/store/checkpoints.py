@@ -15,23 +15,23 @@ LONGEST_PAGES = 32_000
 class Checkpoints:
     """A thread with a connection of its own; the writer rings it, and does not wait."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, longest_pages: int = LONGEST_PAGES) -> None:
         self._connection = connection
         self._is_wanted = threading.Event()
         self._is_closing = False
         self._is_moving = threading.Lock()
-        self._writer_helps_at = LONGEST_PAGES
+        self._longest_pages = self._writer_helps_at = longest_pages
         self._thread = threading.Thread(target=self._serve, name="store-checkpoints", daemon=True)
         self._thread.start()
 
     def after_commit(self, connection: apsw.Connection, name: str, pages: int) -> int:
         """SQLite calls this on the writer's thread with the length of the log."""
         if pages < PAGES:
-            self._writer_helps_at = LONGEST_PAGES
+            self._writer_helps_at = self._longest_pages
         elif pages < self._writer_helps_at:
             self._is_wanted.set()
         else:
-            self._writer_helps_at = pages + LONGEST_PAGES
+            self._writer_helps_at = pages + self._longest_pages
             self._move(connection)
         return apsw.SQLITE_OK
 

@@ -5,7 +5,7 @@ import selectors
 import threading
 import uuid
 from collections.abc import Callable, Sequence
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 
 import msgspec
 import psycopg
@@ -18,7 +18,7 @@ log = structlog.get_logger()
 CHANNEL = "cableferry_news"
 DEBOUNCE_SECONDS = 0.015
 LONGEST_PAYLOAD_BYTES = 7_900  # PostgreSQL takes fewer than 8 000
-RECONNECT_SECONDS = 2.0
+RECONNECT_SECONDS = (0.1, 0.5, 2.0, 5.0)
 # said when there is too much to say, and after a pause in which anything may have been missed
 ANYTHING = News("*")
 _NOTIFY = "SELECT pg_notify(%s, %s)"
@@ -79,16 +79,18 @@ class Hints:
 
     def _collect(self) -> list[News] | None:
         """The first news, and all that follows it within the debounce; None at the end."""
-        first = self._outbox.get()
-        if first is None or self._is_closing.wait(DEBOUNCE_SECONDS):
+        news = self._outbox.get()
+        if news is None:
             return None
-        news = dict.fromkeys(map(_as_key, first))
-        try:
-            while (more := self._outbox.get_nowait()) is not None:
-                news.update(dict.fromkeys(map(_as_key, more)))
-        except Empty:
-            return [News(*key) for key in news]
-        return None
+        self._is_closing.wait(DEBOUNCE_SECONDS)
+        heap = dict.fromkeys(map(_as_key, news))
+        while not self._outbox.empty():
+            more = self._outbox.get()
+            if more is None:
+                self._outbox.put(None)  # say this first, and end the next time
+                break
+            heap.update(dict.fromkeys(map(_as_key, more)))
+        return [News(*key) for key in heap]
 
     def _letter(self, news: Sequence[News]) -> str:
         letter = msgspec.json.encode(Letter(self._sender, news))
@@ -97,13 +99,16 @@ class Hints:
         return letter.decode()
 
     def _listening(self) -> None:
+        pauses = iter(RECONNECT_SECONDS)
         while not self._is_closing.is_set():
             try:
                 self._listen()
             except psycopg.Error as error:
+                pauses = iter(RECONNECT_SECONDS) if self._is_listening.is_set() else pauses
                 self._is_listening.clear()
-                log.warning("not listening", error=str(error), again_in_seconds=RECONNECT_SECONDS)
-                self._is_closing.wait(RECONNECT_SECONDS)
+                pause = next(pauses, RECONNECT_SECONDS[-1])
+                log.warning("not listening", error=str(error), again_in_seconds=pause)
+                self._is_closing.wait(pause)
 
     def _listen(self) -> None:
         with (

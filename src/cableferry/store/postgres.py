@@ -232,6 +232,10 @@ class PostgresStore:
         """How many writes wait for a connection."""
         return len(self._writes)
 
+    def is_listening(self, seconds: float) -> bool:
+        """Whether other processes' news arrives here, or does within some seconds."""
+        return self._hints is not None and self._hints.wait_until_listening(seconds)
+
     def close(self) -> None:
         self._writes.close(len(self._writers))
         self._reads.close(len(self._readers))

@@ -13,7 +13,8 @@ _CREATE = """
         number BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL,
         applied_at TIMESTAMPTZ NOT NULL DEFAULT now()
     )"""
-_EXISTS = "SELECT to_regclass('migrations') IS NOT NULL"
+# read as a table, because to_regclass may remember that there was none before the lock was ours
+_EXISTS = "SELECT 1 FROM pg_catalog.pg_class WHERE relname = 'migrations' AND pg_table_is_visible(oid)"
 _APPLIED = "SELECT number, name, checksum FROM migrations ORDER BY number"
 _RECORD = "INSERT INTO migrations (number, name, checksum) VALUES (%s, %s, %s)"
 
@@ -28,8 +29,7 @@ class PostgresLedger:
             raise Unavailable(f"the database does not answer: {error}") from error
 
     def applied(self) -> list[Applied]:
-        found = self._connection.execute(_EXISTS).fetchone()
-        if found is None or not found[0]:
+        if self._connection.execute(_EXISTS).fetchone() is None:
             return []
         return [Applied(*row) for row in self._connection.execute(_APPLIED)]
 

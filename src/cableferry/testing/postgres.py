@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 _PLACES = ("/usr/lib/postgresql", "/usr/local/pgsql")
-_FAST = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off")
+_FAST = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off", "-c", "deadlock_timeout=50ms")
 
 
 class Cluster:

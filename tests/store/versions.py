@@ -1,0 +1,68 @@
+"""Folders of migrations for tests: the shipped ones, fewer, or more."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from cableferry.store import connect, migrate
+
+# what each version can hold, as plain statements for both databases; a new migration adds its own line
+SEEDS: dict[int, tuple[str, ...]] = {
+    1: (
+        "INSERT INTO throttles (subject, failures, last_at, blocked_until) VALUES ('seed', 1, 2, 3)",
+        """INSERT INTO jobs (id, pool, state, attempt, epoch, revision, processor, priority,
+        created_at, moved_at, touched_at) VALUES ('j1', 'p', 'ready', 1, 0, 1, 'x', 0, 1, 1, 1)""",
+    ),
+}
+
+
+class Versions:
+    """One folder of migrations for one database."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.folder = folder
+        self._kind = kind
+
+    @classmethod
+    def shipped(cls, folder: Path, kind: str) -> "Versions":
+        shutil.copytree(migrate.FOLDER, folder)
+        return cls(folder, kind)
+
+    @property
+    def newest(self) -> int:
+        return len(migrate.known(self._kind, self.folder))
+
+    def add(self, name: str, text: str) -> None:
+        (self.folder / f"{self.newest + 1:04}_{name}.{self._kind}.sql").write_text(text)
+
+    def replace(self, name: str, text: str) -> None:
+        (found,) = self.folder.glob(f"*_{name}.{self._kind}.sql")
+        found.write_text(text)
+
+    def up_to(self, number: int) -> Path:
+        """A folder with the first migrations only."""
+        fewer = self.folder.with_name(f"up-to-{number}")
+        fewer.mkdir()
+        for path in self.folder.glob("*.sql"):
+            if int(path.name[:4]) <= number:
+                shutil.copy(path, fewer)
+        return fewer
+
+    def none(self) -> Path:
+        return self.up_to(0)
+
+    def seed(self, url: str, number: int) -> None:
+        self.rows(url, *SEEDS[number])
+
+    def rows(self, url: str, *texts: str) -> list[Any]:
+        """Run statements on a database of any version; the rows of the last one."""
+        if self._kind == "sqlite":
+            connection = connect.driver("sqlite").connect(connect.path_of(url))
+        else:
+            connection = connect.driver("postgres").connect(url)
+        try:
+            for text in texts:
+                cursor = connection.execute(text)
+            return list(cursor) if text.startswith("SELECT") else []
+        finally:
+            connection.close()
