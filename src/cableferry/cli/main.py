@@ -61,3 +61,7 @@ def _tell(error: click.ClickException, as_json: bool) -> None:
         click.echo(json.dumps(exits.problem(error)), err=True)
     else:
         error.show()
+
+
+if __name__ == "__main__":
+    main()
