@@ -8,6 +8,7 @@ import pytest
 from cableferry.store.tx import Store
 from cableferry.testing import stores
 from tests.engine.trusted import Clock
+from tests.engine.world import World
 
 
 @pytest.fixture
@@ -19,3 +20,9 @@ def clock() -> Clock:
 def store(tmp_path: Path, clock: Clock) -> Iterator[Store]:
     with stores.opened(stores.sqlite_url(tmp_path), clock) as opened:
         yield opened
+
+
+@pytest.fixture
+def world(store: Store, clock: Clock) -> World:
+    """The use cases of jobs and workers over that store."""
+    return World(store, clock)
