@@ -109,4 +109,4 @@ def _topics(poll: Poll) -> tuple[str, ...]:
 
 
 def _etag(value: Value) -> str | None:
-    return value.headers.get("etag") if isinstance(value, Answer) else None
+    return value.headers.get("ETag") if isinstance(value, Answer) else None
