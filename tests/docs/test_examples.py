@@ -3,16 +3,14 @@
 import itertools
 import json
 import re
-import time
-import urllib.error
-import urllib.request
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.docs import pages, servers
+from cableferry.testing import servers
+from cableferry.testing.servers import Client, Reply
+from tests.docs import pages
 from tests.docs.pages import Block
 
 PAGES = [page for page in pages.by_hand() if any(block.language == "http" for block in pages.blocks(page))]
@@ -25,11 +23,11 @@ Value = object
 def test_a_server_answers_as_the_page_says(page: Path, tmp_path: Path) -> None:
     names: dict[str, str] = {}
 
-    with servers.running(tmp_path) as address:
+    with servers.running(servers.settings_in(tmp_path)) as server:
         for request, answer in _pairs(page):
-            status, body = _send(address, _filled(request.text, names))
-            assert [] == list(_missing(json.loads(answer.text), body, names, "")), (request.text, body)
-            assert answer.info == f"json {status}", (request.text, body)
+            reply = _send(server.client(), _filled(request.text, names))
+            assert answer.info == f"json {reply.status}", (request.text, reply.body)
+            assert [] == list(_missing(json.loads(answer.text), reply.json, names, "")), (request.text, reply.body)
 
 
 def test_some_page_shows_requests() -> None:
@@ -45,23 +43,11 @@ def _pairs(page: Path) -> Iterator[tuple[Block, Block]]:
             yield request, answer
 
 
-def _send(address: str, text: str) -> tuple[int, Value]:
+def _send(client: Client, text: str) -> Reply:
     head, _, body = text.partition("\n\n")
     first, *lines = head.strip().splitlines()
     method, target = first.split(" ", 1)
-    headers = {
-        "X-EMX2-API-Version": "2025-01",
-        "X-Request-Id": str(uuid.uuid4()),
-        "X-Timestamp": str(int(time.time())),
-        "Content-Type": "application/json",
-        **dict(line.split(": ", 1) for line in lines),
-    }
-    request = urllib.request.Request(address + target, body.encode() or None, headers, method=method)  # noqa: S310 # ours
-    try:
-        with urllib.request.urlopen(request) as answer:  # noqa: S310 # ours
-            return answer.status, json.load(answer)
-    except urllib.error.HTTPError as refused:
-        return refused.code, json.load(refused)
+    return client.call(method, target, body.encode() or None, dict(line.split(": ", 1) for line in lines))
 
 
 def _filled(text: str, names: dict[str, str]) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from tools.docs import endpoints, errors, settings, statements, states
+from tools.docs import cli, endpoints, errors, logs, metrics, settings, statements, states
 
 
 class Page(Protocol):
@@ -15,4 +15,4 @@ class Page(Protocol):
         """The whole page."""
 
 
-ROLL_CALL: tuple[Page, ...] = (states, endpoints, errors, settings, statements)
+ROLL_CALL: tuple[Page, ...] = (states, endpoints, errors, settings, cli, metrics, logs, statements)

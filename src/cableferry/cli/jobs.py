@@ -74,10 +74,16 @@ def submit(
     "List jobs, the oldest first.",
     "cableferry jobs list\ncableferry jobs list --status STARTED --processor echo\ncableferry jobs list --all --json",
 )
-@click.option("--status", "statuses", multiple=True, type=click.Choice(list(WORDS.values()), case_sensitive=False))
+@click.option(
+    "--status",
+    "statuses",
+    multiple=True,
+    type=click.Choice(list(WORDS.values()), case_sensitive=False),
+    help="Jobs of this status; may be repeated.  [PENDING]",
+)
 @click.option("--all", "is_all", is_flag=True, help="Jobs of every status.")
-@click.option("--processor")
-@click.option("--profile")
+@click.option("--processor", help="Jobs of this processor only.")
+@click.option("--profile", help="Jobs of this profile only.")
 @click.option("--limit", type=click.IntRange(min=1), default=100, help="At most so many of each status.  [100]")
 @connection.options
 def list_(

@@ -24,7 +24,12 @@ _ROLES = click.Choice(["Viewer", "Editor", "Manager", "Owner"], case_sensitive=F
 @click.argument("user")
 @click.option("--role", type=_ROLES, help="How far it reaches, at most as far as its user.")
 @click.option("--label", help="What it is for.")
-@click.option("--expires-in-days", type=click.FloatRange(min=0, min_open=True, max=36500), metavar="DAYS")
+@click.option(
+    "--expires-in-days",
+    type=click.FloatRange(min=0, min_open=True, max=36500),
+    metavar="DAYS",
+    help="How long it counts; without this, until it is revoked.",
+)
 @click.option("--secret-file", metavar="FILE", help="Write the token there, mode 0600, and do not print it.")
 @place.options
 def create(

@@ -1,0 +1,45 @@
+"""What the code can say to an operator is told: log lines, metrics, commands, exit codes."""
+
+from typing import get_args
+
+from cableferry.cli import exits
+from cableferry.core import explain
+from cableferry.daemon import config
+from cableferry.server import metrics as measured
+from tests.docs import pages
+from tools.docs import cli, events, logs, metrics
+
+
+def test_every_log_line_is_told_and_no_other() -> None:
+    assert {line.event for line in logs.written()} == set(events.TOLD)
+
+
+def test_every_metric_has_a_comment() -> None:
+    assert list(get_args(measured.Name)) == list(metrics.comments())
+
+
+def test_every_command_says_what_it_does() -> None:
+    assert [] == [path for path, command in cli.commands() if not (command.help or "").strip().endswith(".")]
+
+
+def test_every_option_says_what_it_means() -> None:
+    options = [(path, option) for path, command in cli.commands() for option in cli.options(command)]
+
+    assert [] == [(path, option.name) for path, option in options if not option.help]
+
+
+def test_every_exit_code_has_a_meaning() -> None:
+    assert list(exits.Exit) == list(exits.MEANINGS)
+
+
+def test_every_answer_of_explain_is_told() -> None:
+    page = (pages.DOCS / "how-to/why-a-job-waits.md").read_text()
+
+    assert [] == [code for code in explain.Code if f"`{code}`" not in page]
+
+
+def test_every_setting_of_the_local_worker_is_told() -> None:
+    page = (pages.DOCS / "how-to/local-worker.md").read_text()
+    names = [*config.Config.__struct_fields__, *config.Processor.__struct_fields__]
+
+    assert [] == [name for name in names if f"`{name}`" not in page]
