@@ -13,7 +13,9 @@ from cableferry.wire.emx2.words import LINKS, WORDS
 
 Name = Annotated[str, Meta(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$")]
 WorkerId = Annotated[str, Meta(min_length=1, max_length=255, pattern=r"^[^\x00-\x20\x7f/?#]+$")]
-Text = Annotated[str, Meta(max_length=16384, pattern=r"^[^\x00]*$")]
+NO_NUL = r"^[^\x00]*$"
+Text = Annotated[str, Meta(max_length=16384, pattern=NO_NUL)]
+JobId = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
 Seconds = Annotated[int, Meta(ge=1, le=10**9)]
 Count = Annotated[int, Meta(ge=0, le=10**6)]
 
@@ -78,8 +80,8 @@ class TransitionBody(msgspec.Struct, frozen=True):
     slurm_job_id: Name | None = None
     output_artifact_id: Name | None = None
     log_artifact_id: Name | None = None
-    phase: Annotated[str, Meta(max_length=100)] | None = None
-    message: Annotated[str, Meta(max_length=500)] | None = None
+    phase: Annotated[str, Meta(max_length=100, pattern=NO_NUL)] | None = None
+    message: Annotated[str, Meta(max_length=500, pattern=NO_NUL)] | None = None
     progress: Annotated[float, Meta(ge=0, le=1)] | None = None
     epoch: Annotated[int, Meta(ge=0, le=2**53)] | None = None
 
@@ -97,14 +99,14 @@ class ClaimManyBody(msgspec.Struct, frozen=True):
 
 
 class SyncReport(TransitionBody, frozen=True, kw_only=True):
-    job_id: str
+    job_id: JobId
 
 
 class SyncBody(msgspec.Struct, frozen=True):
     """One daemon cycle: what happened, what it still holds, how much more it would take."""
 
     reports: Annotated[list[SyncReport], Meta(max_length=1000)] = []
-    holding: Annotated[list[str], Meta(max_length=10000)] | None = None
+    holding: Annotated[list[JobId], Meta(max_length=10000)] | None = None
     claim: Annotated[int, Meta(ge=0, le=1000)] = 0
 
 
