@@ -64,9 +64,9 @@ def _command(path: str, command: click.Command) -> Iterator[str]:
 
 
 def _records(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
-    for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is not None and parameter.name != "help":
+    for option in options(command):
+        record = option.get_help_record(context)
+        if record is not None:
             yield record
 
 
