@@ -1,6 +1,5 @@
 """What commands print: one JSON document for programs, or columns and fields for people."""
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 
@@ -12,13 +11,13 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def document(value: object) -> None:
-    """One JSON document; an object given twice looks the same."""
-    click.echo(json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False))
+    """One JSON document, laid out for reading."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
 
 
 def line(value: object) -> None:
     """One JSON document of several, each on its own line as it happens."""
-    click.echo(json.dumps(msgspec.to_builtins(value), ensure_ascii=False))
+    click.echo(msgspec.json.encode(value))
 
 
 def listing(items: Sequence[object]) -> None:

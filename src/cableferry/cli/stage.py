@@ -61,9 +61,11 @@ class Shown(msgspec.Struct, frozen=True):
     content: str
 
     def document(self) -> dict[str, object]:
-        shown = {"job": self.job, "history": self.history, "output": {"file": str(self.file), "content": self.content}}
-        document: dict[str, object] = msgspec.to_builtins(shown)
-        return document
+        return {
+            "job": self.job,
+            "history": self.history,
+            "output": {"file": str(self.file), "content": self.content},
+        }
 
 
 @contextlib.contextmanager
