@@ -124,6 +124,13 @@ class World:
             job = self.report(job.id, new, worker)
         return job
 
+    def settle(self) -> list[News]:
+        """What was told since the last call; a write of nothing comes behind whatever is still being told."""
+        self.write(sweeps.fold_tallies)
+        told = [*self.news]
+        self.news.clear()
+        return told
+
     def tallies(self) -> dict[tuple[State, str, str | None], int]:
         found = self.read(lanes.tallies, self.rules.pool)
         return {(tally.state, tally.processor, tally.profile): tally.jobs for tally in found}
