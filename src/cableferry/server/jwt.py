@@ -1,7 +1,6 @@
 """Signed tokens of workers: which keys sign them, and what they must say."""
 
 import copy
-import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -57,7 +56,7 @@ class Tokens:
 
     def _presented(self, claims: dict[str, Any], now: int) -> Presented:
         ends, begins = claims["exp"], claims.get("iat", claims.get("nbf", now))
-        if not math.isfinite(ends) or not ends - begins <= self._section.longest_life_seconds:
+        if ends - begins > self._section.longest_life_seconds:
             raise Unauthorized(
                 f"the token lives longer than {self._section.longest_life_seconds:g} s: make shorter ones"
             )
@@ -129,7 +128,10 @@ def _parse(text: bytes) -> list[jwk.Key]:
     if not text.lstrip().startswith(b"{"):
         return [_from_pem(text)]
     found = msgspec.json.decode(text, type=dict[str, Any])
-    return [jwk.import_key(each) for each in found.get("keys", [found])]
+    keys = [jwk.import_key(each) for each in found.get("keys", [found])]
+    if not keys:
+        raise ValueError("it holds no key")
+    return keys
 
 
 def _from_pem(text: bytes) -> jwk.Key:

@@ -1,5 +1,7 @@
 """Passwords: hashed and compared by argon2id, a few at a time."""
 
+import functools
+import secrets
 import threading
 
 from argon2 import PasswordHasher
@@ -18,7 +20,6 @@ class Passwords:
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
         self._hasher = hasher or PasswordHasher()
         self._places = threading.BoundedSemaphore(_AT_ONCE)
-        self._nobody = self._hasher.hash("nobody has this password")
 
     def hash(self, name: str, password: str) -> str:
         """The hash to store, of a password that is good enough for its user."""
@@ -33,6 +34,11 @@ class Passwords:
             except (VerifyMismatchError, InvalidHashError):
                 return False
         return stored is not None
+
+    @functools.cached_property
+    def _nobody(self) -> str:
+        """Compared with when there is no such user."""
+        return self._hasher.hash(secrets.token_hex())
 
 
 class _Place:
