@@ -1,0 +1,72 @@
+"""Rows of workers: what they said of themselves, when they were heard of, and whose session it is."""
+
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from cableferry.core.workers import Offer
+from cableferry.store import workers
+from cableferry.store.tx import Store
+from tests.core.specimens import NOW, a_session, a_worker, seconds
+
+OFFERS = (Offer("embed", "gpu", 4), Offer("align"), Offer("*", "any", 0))
+
+
+def test_a_worker_comes_back_as_it_was_put(store: Store) -> None:
+    plain = a_worker("w1", *OFFERS)
+    kept = a_worker("wörker 2", hostname=None, session=a_session(host=None, pid=None), session_seen_at=NOW)
+
+    store.write(lambda tx: (workers.put(tx, plain), workers.put(tx, kept)))
+
+    found = store.write(lambda tx: [workers.get(tx, "w1"), workers.lock(tx, "wörker 2"), workers.get(tx, "w0")])
+    assert [plain, kept, None] == found
+    assert [plain, kept] == store.read(lambda tx: workers.of_pool(tx, "emx2"))
+
+
+def test_a_worker_that_is_put_again_is_replaced_but_for_its_first_time(store: Store) -> None:
+    first = a_worker("w1", *OFFERS)
+    second = replace(first, offers=(), hostname="head-2", registered_at=NOW + seconds(9), session=a_session())
+    second = replace(second, session_seen_at=NOW)
+
+    store.write(lambda tx: (workers.put(tx, first), workers.put(tx, second)))
+
+    assert replace(second, registered_at=NOW) == store.read(lambda tx: workers.get(tx, "w1"))
+
+
+def test_a_word_of_a_worker_counts_for_the_session_that_said_it(store: Store) -> None:
+    worker = a_worker("w1", session=a_session("boot-0001"), session_seen_at=NOW)
+    store.write(lambda tx: workers.put(tx, worker))
+
+    counted = [store.write(lambda tx, s=session: workers.seen(tx, "w1", s)) for session in ("boot-0001", "boot-0002")]
+
+    known = store.read(lambda tx: workers.get(tx, "w1"))
+    assert [1, 0] == counted
+    assert known is not None
+    assert NOW < known.seen_at == known.session_seen_at
+
+
+def test_a_word_without_a_session_leaves_the_session_as_it_was(store: Store) -> None:
+    store.write(lambda tx: workers.put(tx, a_worker("w1", session=a_session(), session_seen_at=NOW)))
+
+    store.write(lambda tx: workers.seen(tx, "w1", None))
+
+    known = store.read(lambda tx: workers.get(tx, "w1"))
+    assert known is not None
+    assert NOW == known.session_seen_at < known.seen_at < datetime(2100, 1, 1, tzinfo=UTC)
+
+
+def test_forgiveness_moves_on_sessions_and_nothing_else(store: Store) -> None:
+    kept, plain = a_worker("w1", session=a_session(), session_seen_at=NOW), a_worker("w2")
+    store.write(lambda tx: (workers.put(tx, kept), workers.put(tx, plain)))
+
+    store.write(lambda tx: workers.forgive(tx, 7_000_000))
+
+    moved = replace(kept, session_seen_at=NOW + seconds(7))
+    assert [moved, plain] == store.read(lambda tx: workers.of_pool(tx, "emx2"))
+
+
+def test_a_deleted_worker_is_gone(store: Store) -> None:
+    store.write(lambda tx: workers.put(tx, a_worker("w1")))
+
+    assert [1, 0] == [store.write(lambda tx: workers.delete(tx, "w1")) for _ in range(2)]
+    assert None is store.read(lambda tx: workers.get(tx, "w1"))
