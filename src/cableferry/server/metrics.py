@@ -103,7 +103,7 @@ class Metrics:
             _named("cableferry_clock_skew_seconds"), "Clock ahead of ours.", ["worker"], registry=registry
         )
         self._sweeps = Counter(_named("cableferry_sweeps"), "Sweeps.", ["sweep", "outcome"], registry=registry)
-        self._workers: set[str] = set()
+        self._clocks: dict[str, tuple[bytes, float]] = {}
 
     def answered(self, request: Request, reply: Reply) -> None:
         route = request.route.template if request.route else "none"
@@ -112,7 +112,7 @@ class Metrics:
         if reply.kind is not None:
             self._refusals.labels(reply.kind).inc()
         elif request.worker is not None and reply.status < 300:
-            self._heard(request.worker, request.header(b"x-timestamp"))
+            self._heard(request.worker, request.headers.get(b"x-timestamp"))
 
     def committed(self, units: int, seconds: float) -> None:
         self._units.observe(units)
@@ -121,16 +121,10 @@ class Metrics:
     def swept(self, sweep: str, outcome: Literal["done", "failed"]) -> None:
         self._sweeps.labels(sweep, outcome).inc()
 
-    def _heard(self, worker: str, timestamp: str | None) -> None:
-        """A label for each worker, but not for every name that somebody makes up."""
-        if timestamp is None or (worker not in self._workers and len(self._workers) >= _MOST_WORKERS):
-            return
-        self._workers.add(worker)
-        try:
-            sent = signing.parse_timestamp(timestamp)
-        except Refusal:
-            return
-        self._skew.labels(worker).set(round(signing.skew(sent, datetime.now(UTC)), 1))
+    def _heard(self, worker: str, timestamp: bytes | None) -> None:
+        """Kept as it came and read at the next scrape; a made-up name gets no label of its own for ever."""
+        if timestamp is not None and (worker in self._clocks or len(self._clocks) < _MOST_WORKERS):
+            self._clocks[worker] = (timestamp, time.time())
 
     def page(self, observed: Observed) -> bytes:
         """Everything as Prometheus reads it."""
@@ -140,7 +134,19 @@ class Metrics:
         self._leases.set(sum(tally.jobs for tally in observed.tallies if tally.state in HELD))
         age = observed.now - observed.oldest_ready if observed.oldest_ready else timedelta(0)
         self._oldest.set(age.total_seconds())
+        for worker, (timestamp, heard) in self._clocks.items():
+            if (skew := _skew(timestamp, heard)) is not None:
+                self._skew.labels(worker).set(skew)
         return generate_latest(self._registry)
+
+
+def _skew(timestamp: bytes, heard: float) -> float | None:
+    """How far a worker's clock is ahead; a timestamp is checked only where the protocol asks for one."""
+    try:
+        sent = signing.parse_timestamp(timestamp.decode("latin-1"))
+    except Refusal:
+        return None
+    return round(signing.skew(sent, datetime.fromtimestamp(heard, UTC)), 1)
 
 
 def observe(tx: Tx, pool: str) -> Observed:

@@ -1,0 +1,177 @@
+"""What the server does by itself, and what it says of its work."""
+
+import asyncio
+import io
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+import structlog
+
+from cableferry.core.access import Need
+from cableferry.core.jobs import Draft
+from cableferry.core.workers import Offer, Registration, Speaker
+from cableferry.dialects.endpoint import Endpoint
+from cableferry.engine import jobs, workers
+from cableferry.server import background, configured, logs
+from cableferry.server.background import Sweep
+from cableferry.server.metrics import Metrics, Observed, observe
+from cableferry.server.settings import LogSection, Settings
+from cableferry.store import connect
+from cableferry.store.tx import News, Store, Tx
+from cableferry.testing import servers, stores
+
+RULES = configured.rules(Settings())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    url = stores.sqlite_url(tmp_path)
+    connect.upgrade_database(url)
+    with stores.opened(url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def log() -> Iterator[io.BytesIO]:
+    lines = io.BytesIO()
+    logs.configure(LogSection(), lines)
+    yield lines
+    structlog.reset_defaults()
+
+
+def _claimed(store: Store) -> str:
+    said = Registration("w", None, (Offer("p"),), None)
+    store.write(lambda tx: workers.register(tx, RULES, said))
+    job = store.write(lambda tx: jobs.create(tx, RULES, Draft("p")))
+    store.write(lambda tx: jobs.claim(tx, RULES, job.id, Speaker("w", None, "worker:w")))
+    return job.id
+
+
+def _page(store: Store, numbers: Metrics) -> list[str]:
+    return numbers.page(store.read(lambda tx: observe(tx, RULES.pool))).decode().splitlines()
+
+
+def test_every_sweep_of_the_roll_call_runs(store: Store) -> None:
+    _claimed(store)
+
+    for sweep in background.roll_call(RULES, 5):
+        store.write(sweep.run)
+
+
+def test_a_sweep_that_fails_is_tried_again_and_counted(store: Store, log: io.BytesIO) -> None:
+    numbers = Metrics(lambda: 0)
+    runs: list[str] = []
+
+    def fail_once(tx: Tx) -> None:
+        runs.append("run")
+        if len(runs) == 1:
+            raise ValueError("the first one fails")
+
+    async def story() -> None:
+        sweeping = asyncio.create_task(background.run([Sweep("test", 0.001, fail_once)], store, numbers))
+        async with asyncio.timeout(20):
+            while 'cableferry_sweeps_total{outcome="done",sweep="test"} 1.0' not in _page(store, numbers):
+                await asyncio.to_thread(store.read, lambda tx: None)
+        sweeping.cancel()
+
+    asyncio.run(story())
+
+    assert 'cableferry_sweeps_total{outcome="failed",sweep="test"} 1.0' in _page(store, numbers)
+    assert b"the first one fails" in log.getvalue()
+
+
+def test_a_silent_claim_is_resolved_by_the_server_itself(tmp_path: Path) -> None:
+    quick = msgspec.structs.replace(Settings().timeouts, claimed_seconds=0.01, sweep_seconds=0.05)
+    settings = msgspec.structs.replace(servers.settings_in(tmp_path), timeouts=quick)
+    with servers.running(settings) as running:
+        client = running.client()
+        client.post("/api/hpc/workers/register", {"worker_id": "w", "capabilities": [{"processor": "p"}]})
+        job = client.post("/api/hpc/jobs", {"processor": "p"}).json["id"]
+        claimed = client.post(f"/api/hpc/jobs/{job}/claim", {"worker_id": "w"}).headers["etag"]
+
+        reply = client.get(f"/api/hpc/jobs/{job}?wait=15", {"If-None-Match": claimed})
+
+    assert (reply.json["status"], reply.json["cause"]) == ("FAILED", "not-submitted")
+
+
+def test_the_numbers_tell_the_queue_and_the_leases(store: Store) -> None:
+    _claimed(store)
+    store.write(lambda tx: jobs.create(tx, RULES, Draft("p")))
+
+    lines = _page(store, Metrics(lambda: 7))
+
+    assert 'cableferry_jobs{processor="p",state="ready"} 1.0' in lines
+    assert 'cableferry_jobs{processor="p",state="claimed"} 1.0' in lines
+    assert "cableferry_leases 1.0" in lines
+    assert "cableferry_waiters 7.0" in lines
+
+
+def test_the_numbers_tell_how_long_the_oldest_job_waits(store: Store) -> None:
+    store.write(lambda tx: jobs.create(tx, RULES, Draft("p")))
+    seen = store.read(lambda tx: observe(tx, RULES.pool))
+    later = Observed(seen.tallies, seen.oldest_ready, seen.now + timedelta(seconds=60))
+
+    page = Metrics(lambda: 0).page(later).decode()
+
+    line = next(line for line in page.splitlines() if line.startswith("cableferry_oldest_pending_seconds "))
+    assert 60 <= float(line.split()[1]) < 80
+
+
+def test_the_numbers_are_on_their_page(tmp_path: Path) -> None:
+    with servers.running(servers.settings_in(tmp_path)) as running:
+        client = running.client()
+        client.get("/api/hpc/jobs", {"X-Worker-Id": "w", "X-Timestamp": "1000000000"})
+        client.get("/nothing")
+        page = client.get("/metrics").body.decode()
+
+    assert 'cableferry_request_seconds_count{method="GET",route="/api/hpc/jobs",status="200"} 1.0' in page
+    assert 'cableferry_refusals_total{kind="unknown-route"} 1.0' in page
+    assert 'cableferry_clock_skew_seconds{worker="w"} -' in page
+    assert "cableferry_commit_units_count" in page
+
+
+def test_every_request_leaves_one_line(tmp_path: Path, log: io.BytesIO) -> None:
+    with servers.running(servers.settings_in(tmp_path)) as running:
+        reply = running.client().post(
+            "/api/hpc/jobs?token=top-secret",
+            {"processor": "p", "parameters": {"password": "top-secret"}},
+            {"Authorization": "Bearer top-secret", "X-Worker-Id": "w", "X-Trace-Id": "t-1"},
+        )
+
+    lines = [msgspec.json.decode(line) for line in log.getvalue().splitlines()]
+    answered = [line for line in lines if line["event"] == "request answered"]
+    assert len(answered) == 1
+    assert answered[0]["job"] == reply.json["id"]
+    assert (answered[0]["status"], answered[0]["worker"], answered[0]["trace"]) == (201, "w", "t-1")
+    assert answered[0]["request"] == reply.headers["x-request-id"]
+    assert b"top-secret" not in log.getvalue()
+
+
+def test_a_bug_is_told_without_its_particulars(tmp_path: Path, log: io.BytesIO) -> None:
+    with servers.running(servers.settings_in(tmp_path), extra=(BUGGY,)) as running:
+        reply = running.client().get("/api/hpc/buggy")
+
+    assert (reply.status, reply.kind) == (500, "bug")
+    assert b"the particulars" not in reply.body
+    assert b"the particulars" in log.getvalue()
+    assert reply.headers["x-trace-id"].encode() in log.getvalue()
+
+
+def _fail(tx: Tx, call: object) -> None:
+    raise ValueError("the particulars")
+
+
+BUGGY = Endpoint("GET", "/api/hpc/buggy", _fail, Need.READ, "Fail", answer=None)
+
+
+def test_lines_for_people_are_lines_too() -> None:
+    out = io.BytesIO()
+    logs.configure(LogSection(format="console"), out)
+
+    structlog.get_logger().info("server listening", address="here", news=News("job"))
+
+    structlog.reset_defaults()
+    assert b"server listening" in out.getvalue()

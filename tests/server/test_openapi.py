@@ -1,0 +1,74 @@
+"""The OpenAPI document says what the endpoints do, and its page asks nothing of anywhere else."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from cableferry import dialects
+from cableferry.server import openapi, reading
+from cableferry.testing import servers
+
+DOCUMENT: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(openapi.document()))
+
+
+def _operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in DOCUMENT["paths"].items():
+        for method, operation in methods.items():
+            yield method.upper(), path, operation
+
+
+def test_every_endpoint_is_in_it() -> None:
+    served = {(e.method, e.path) for each in dialects.ROLL_CALL for e in each.DIALECT.endpoints}
+
+    assert {(method, path) for method, path, _ in _operations()} == served
+
+
+def test_every_operation_has_a_name_of_its_own() -> None:
+    names = [operation["operationId"] for _, _, operation in _operations()]
+
+    assert len(set(names)) == len(names)
+
+
+def test_every_refusal_is_a_problem_document() -> None:
+    for _, _, operation in _operations():
+        for status, answer in operation["responses"].items():
+            assert int(status) < 400 or "application/problem+json" in answer["content"]
+
+
+def test_every_reference_leads_somewhere() -> None:
+    text = msgspec.json.encode(DOCUMENT).decode()
+    asked = set(re.findall(r"#/components/schemas/([\w.]+)", text))
+
+    assert asked - set(DOCUMENT["components"]["schemas"]) == set()
+
+
+@pytest.mark.parametrize("name", ["X-EMX2-API-Version", "X-Request-Id", "X-Timestamp"])
+def test_the_protocol_headers_are_required(name: str) -> None:
+    operation = DOCUMENT["paths"]["/api/hpc/jobs"]["get"]
+
+    assert [each["required"] for each in operation["parameters"] if each["name"] == name] == [True]
+
+
+def test_health_needs_no_security() -> None:
+    assert DOCUMENT["paths"]["/api/hpc/health"]["get"]["security"] == []
+
+
+def test_the_page_names_every_endpoint_and_no_other_site() -> None:
+    page = reading.page(openapi.document())
+
+    assert [path for path in DOCUMENT["paths"] if f"<code>{path}</code>" not in page] == []
+    assert re.findall(r"(?:src|href)=[\"']?(?:https?:)?//", page) == []
+    assert "<script" not in page
+
+
+def test_both_are_served(tmp_path: Path) -> None:
+    with servers.running(servers.settings_in(tmp_path)) as running:
+        document = running.client().get("/api/hpc/openapi.json")
+        page = running.client().get("/api/hpc/docs")
+
+    assert (document.status, document.json) == (200, DOCUMENT)
+    assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
