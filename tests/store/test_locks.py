@@ -1,0 +1,184 @@
+"""Two transactions at once on PostgreSQL: which one waits, which one passes by, and what it sees then."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
+
+import psycopg
+import pytest
+from msgspec.structs import replace
+
+from cableferry.core.jobs import Draft, Job, State
+from cableferry.engine import sweeps
+from cableferry.store import jobs, lanes, nonces, pulse, workers
+from cableferry.store.tx import Store, Tx
+from tests.core.specimens import a_worker, seconds
+
+pytestmark = pytest.mark.postgres
+
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+PATIENCE = 2000
+
+
+@pytest.fixture
+def url(postgres_url: str) -> str:
+    return postgres_url
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(4) as pool:
+        yield pool
+
+
+class Holding:
+    """A transaction that did its work and stays open until it is let go."""
+
+    def __init__(self, store: Store, pool: ThreadPoolExecutor, work: Callable[[Tx], object]) -> None:
+        self._has_worked = threading.Event()
+        self._may_end = threading.Event()
+        self.outcome: Future[object] = pool.submit(store.write, self._working(work))
+        assert self._has_worked.wait(20)
+
+    def _working(self, work: Callable[[Tx], object]) -> Callable[[Tx], object]:
+        def held(tx: Tx) -> object:
+            done = work(tx)
+            self._has_worked.set()
+            assert self._may_end.wait(20)
+            return done
+
+        return held
+
+    def let_go(self) -> object:
+        self._may_end.set()
+        return self.outcome.result(20)
+
+
+def waits(url: str, other: "Future[object]") -> bool:
+    """Whether the other transaction waits for a lock, looked at until it does or has ended."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        for _ in range(PATIENCE):
+            if other.done():
+                return False
+            if connection.execute(WAITING).fetchone() != (0,):
+                return True
+    raise AssertionError("the other transaction neither waits nor ends")
+
+
+def added(store: Store, id: str = "j1", **changed: object) -> Job:
+    def work(tx: Tx) -> Job:
+        job = jobs.add(tx, id, "emx2", Draft("embed", "gpu"))
+        after = replace(job, revision=2, **changed)
+        jobs.save(tx, [(job, after)])
+        return after
+
+    return store.write(work)
+
+
+def moved(tx: Tx, job: Job) -> Job:
+    after = replace(job, state=State.CLAIMED, revision=job.revision + 1)
+    assert 1 == jobs.save(tx, [(job, after)])
+    return after
+
+
+LOCKS = [
+    ("one", lambda tx: jobs.lock(tx, "j1")),
+    ("many", lambda tx: jobs.lock_many(tx, ["j1"])["j1"]),
+]
+
+
+@pytest.mark.parametrize("lock", [lock for _, lock in LOCKS], ids=[name for name, _ in LOCKS])
+def test_a_locked_job_is_waited_for_and_seen_as_it_became(
+    store: Store, url: str, threads: ThreadPoolExecutor, lock: Callable[[Tx], Job]
+) -> None:
+    added(store)
+    first = Holding(store, threads, lambda tx: moved(tx, lock(tx)))
+    second = threads.submit(store.write, lock)
+
+    assert waits(url, second)
+    after = first.let_go()
+    assert after == second.result(20)
+
+
+def test_a_locked_worker_is_waited_for_so_that_its_free_slots_are_counted_once(
+    store: Store, url: str, threads: ThreadPoolExecutor
+) -> None:
+    store.write(lambda tx: workers.put(tx, a_worker("w1")))
+    first = Holding(store, threads, lambda tx: workers.lock(tx, "w1"))
+    second = threads.submit(store.write, lambda tx: workers.lock(tx, "w1"))
+
+    assert waits(url, second)
+    first.let_go()
+    assert a_worker("w1") == second.result(20)
+
+
+@pytest.mark.parametrize("profile", ["gpu", None])
+def test_a_claim_passes_by_the_jobs_that_another_claim_has_in_hand(
+    store: Store, threads: ThreadPoolExecutor, profile: str | None
+) -> None:
+    keys = [store.write(lambda tx, n=n: jobs.add(tx, n, "emx2", Draft("embed", profile))).key for n in ("j1", "j2")]
+
+    def head(tx: Tx) -> list[int]:
+        return [row[0] for row in lanes.lane_head_locked(tx, "emx2", ("embed", profile), 1)]
+
+    first = Holding(store, threads, head)
+    second = threads.submit(store.write, head)
+
+    assert [keys[1]] == second.result(20)
+    assert [keys[0]] == first.let_go()
+
+
+def test_a_sweep_passes_by_the_jobs_that_another_sweep_has_in_hand(store: Store, threads: ThreadPoolExecutor) -> None:
+    now = store.read(lambda tx: tx.now)
+    for name, ago in (("j1", 20), ("j2", 10)):
+        added(store, name, state=State.RUNNING, due_at=now - seconds(ago))
+
+    def look(tx: Tx) -> list[str]:
+        return [job.id for job in jobs.overdue(tx, "emx2", 1)]
+
+    first = Holding(store, threads, look)
+    second = threads.submit(store.write, look)
+
+    assert ["j2"] == second.result(20)
+    assert ["j1"] == first.let_go()
+
+
+def test_two_servers_that_start_at_once_forgive_the_same_silence_once(
+    store: Store, url: str, threads: ThreadPoolExecutor
+) -> None:
+    store.write(lambda tx: _beat_at(tx, timedelta(hours=-1)))
+    first = Holding(store, threads, lambda tx: sweeps.beat(tx, seconds(60)))
+    second = threads.submit(store.write, lambda tx: sweeps.beat(tx, seconds(60)))
+
+    assert waits(url, second)
+    assert timedelta(hours=1) <= first.let_go()
+    assert timedelta(0) == second.result(20)
+
+
+def _beat_at(tx: Tx, ago: timedelta) -> None:
+    tx.now += ago
+    pulse.beat(tx)
+
+
+def test_two_sweeps_that_fold_at_once_count_each_change_once(store: Store, threads: ThreadPoolExecutor) -> None:
+    for number in range(3):
+        added(store, f"j{number}")
+    first = Holding(store, threads, pulse.fold_tallies)
+    added(store, "j9")
+    second = threads.submit(store.write, pulse.fold_tallies)
+    first.let_go()
+    second.result(20)
+
+    assert [4] == [tally.jobs for tally in store.read(lambda tx: lanes.tallies(tx, "emx2"))]
+
+
+def test_one_of_two_requests_with_one_nonce_is_let_through(store: Store, url: str, threads: ThreadPoolExecutor) -> None:
+    def spend(tx: Tx) -> bool:
+        return nonces.spend(tx, "c1", "n1", tx.now)
+
+    first = Holding(store, threads, spend)
+    second = threads.submit(store.write, spend)
+
+    assert waits(url, second)
+    assert [True, False] == [first.let_go(), second.result(20)]
