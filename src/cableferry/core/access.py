@@ -125,7 +125,7 @@ def submit_user(caller: Caller, claimed: str | None) -> str | None:
             return caller.name
         case Anyone():
             return claimed
-        case Claimant():
+        case _:
             return None
 
 

@@ -1,6 +1,7 @@
 """Signed tokens of workers: which keys sign them, and what they must say."""
 
 import copy
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,14 @@ class Presented(msgspec.Struct, frozen=True):
     expires_at: datetime
 
 
+class _Span(msgspec.Struct, frozen=True):
+    """The times in a token that passed the rules."""
+
+    exp: float
+    iat: float | None = None
+    nbf: float | None = None
+
+
 class Tokens:
     """Believes tokens that a configured key signed, by the algorithm of that key and no other."""
 
@@ -54,18 +63,19 @@ class Tokens:
             raise Unauthorized(f"the token is not valid: {_reason(error)}") from None
         return self._presented(token.claims, seconds)
 
-    def _presented(self, claims: dict[str, Any], now: int) -> Presented:
-        ends, begins = claims["exp"], claims.get("iat", claims.get("nbf", now))
-        if ends - begins > self._section.longest_life_seconds:
+    def _presented(self, claims: Mapping[str, object], now: int) -> Presented:
+        span = msgspec.convert(claims, _Span)
+        begins = next(at for at in (span.iat, span.nbf, now) if at is not None)
+        if span.exp - begins > self._section.longest_life_seconds:
             raise Unauthorized(
                 f"the token lives longer than {self._section.longest_life_seconds:g} s: make shorter ones"
             )
         worker, once = claims[self._section.subject_claim], claims.get("jti")
         if not isinstance(worker, str) or not worker.isprintable() or not 0 < len(worker) < 256:
             raise Unauthorized(f"the token's {self._section.subject_claim} names no worker")
-        if once is not None and not signing.is_nonce(once):
+        if once is not None and not (isinstance(once, str) and signing.is_nonce(once)):
             raise Unauthorized(f"the token's jti must have 1 to {signing.NONCE_LENGTH} visible characters")
-        return Presented(Claimant(worker, "jwt"), once, datetime.fromtimestamp(ends, UTC))
+        return Presented(Claimant(worker, "jwt"), once, datetime.fromtimestamp(span.exp, UTC))
 
     def _rules(self, now: int) -> jwt.JWTClaimsRegistry:
         section = self._section
@@ -96,7 +106,7 @@ class Tokens:
             log.error("keys file not taken up", reason=str(error))
 
 
-def _registry(wanted: list[Any]) -> JWSRegistry:
+def _registry(wanted: Collection[str]) -> JWSRegistry:
     """Only what the settings allow; EdDSA without the note that its newer name is Ed25519."""
     allowed = {name for names in _ALGORITHMS.values() if set(names) & set(wanted) for name in names}
     registry = JWSRegistry(algorithms=allowed)
