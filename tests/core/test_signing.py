@@ -102,3 +102,31 @@ def test_a_nonce_is_short_and_visible(nonce: str, is_nonce: bool) -> None:
 def test_the_hash_of_no_body_is_that_of_the_empty_string() -> None:
     assert signing.body_hash(b"") == signing.EMPTY_HASH
     assert signing.body_hash(b"x") != signing.EMPTY_HASH
+
+
+HASH = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"
+DIGEST = "sha-256=:uU0nuZNNPgilLlLX2n2r+sSE7+N6U4DukIj3rOLvzek=:"
+
+
+@pytest.mark.parametrize(
+    ("content_sha256", "content_digest", "expected"),
+    [
+        (HASH, None, HASH),
+        (HASH.upper(), "sha-512=:x:", HASH),
+        (None, DIGEST, HASH),
+        (None, f"sha-512=:eA==:, {DIGEST}", HASH),
+        (None, "sha-512=:eA==:", None),
+        (None, "sha-256=x", None),
+        (None, None, None),
+    ],
+)
+def test_a_stream_declares_its_hash(
+    content_sha256: str | None, content_digest: str | None, expected: str | None
+) -> None:
+    assert signing.declared_hash(content_sha256, content_digest) == expected
+
+
+@pytest.mark.parametrize(("content_sha256", "content_digest"), [("abc123", None), ("", None), (None, "sha-256=:?:")])
+def test_a_declared_hash_that_is_none_is_refused(content_sha256: str | None, content_digest: str | None) -> None:
+    with pytest.raises(Invalid, match="SHA-256"):
+        signing.declared_hash(content_sha256, content_digest)

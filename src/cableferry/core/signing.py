@@ -1,7 +1,10 @@
 """Signed requests: the canonical string, its HMAC, and whether a timestamp is fresh."""
 
+import base64
+import binascii
 import hashlib
 import hmac
+import re
 from datetime import UTC, datetime, timedelta
 from urllib.parse import unquote
 
@@ -12,6 +15,7 @@ EMPTY_HASH = hashlib.sha256(b"").hexdigest()
 WINDOW = timedelta(seconds=300)
 NONCE_LENGTH = 128
 SECRET_LENGTH = 32
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def canonical(method: str, target: str, body_hash: str, timestamp: str, nonce: str) -> bytes:
@@ -32,6 +36,17 @@ def targets(raw: str) -> tuple[str, ...]:
 
 def body_hash(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest() if body else EMPTY_HASH
+
+
+def declared_hash(content_sha256: str | None, content_digest: str | None) -> str | None:
+    """The hash that a streamed body's header declares, from Content-SHA256 or RFC 9530's Content-Digest."""
+    if content_sha256 is not None:
+        return _checked_hash(content_sha256.lower(), "Content-SHA256")
+    for item in (content_digest or "").split(","):
+        name, _, value = item.strip().partition("=")
+        if name == "sha-256" and value.startswith(":") and value.endswith(":"):
+            return _checked_hash(_from_base64(value.strip(":")), "Content-Digest")
+    return None
 
 
 def sign(secret: bytes, message: bytes) -> str:
@@ -73,3 +88,16 @@ def skew(timestamp: datetime, now: datetime) -> float:
 
 def is_fresh(timestamp: datetime, now: datetime) -> bool:
     return abs(timestamp - now) <= WINDOW
+
+
+def _from_base64(text: str) -> str:
+    try:
+        return base64.b64decode(text, validate=True).hex()
+    except binascii.Error:
+        return ""
+
+
+def _checked_hash(text: str, header: str) -> str:
+    if not _HASH.fullmatch(text):
+        raise Invalid(f"{header} must hold the SHA-256 of the body", Kind.BAD_HEADER, header=header)
+    return text

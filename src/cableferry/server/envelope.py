@@ -1,14 +1,13 @@
 """A request as authentication sees it, and what authentication says of it."""
 
-import hashlib
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Protocol
 
 import msgspec
 
+from cableferry.core import signing
 from cableferry.core.access import Caller
-from cableferry.core.signing import EMPTY_HASH
 from cableferry.store.tx import Tx
 
 
@@ -28,6 +27,7 @@ class Envelope(msgspec.Struct, frozen=True):
     peer: str | None = None
     certificate: bytes | None = None
     is_secure: bool = False
+    is_stream: bool = False
 
     def header(self, name: bytes) -> str | None:
         value = self.headers.get(name)
@@ -40,7 +40,11 @@ class Envelope(msgspec.Struct, frozen=True):
 
     @property
     def body_hash(self) -> str:
-        return hashlib.sha256(self.body).hexdigest() if self.body else EMPTY_HASH
+        """What a signature covers of the body; of a stream, only what its header declares."""
+        if self.is_stream:
+            sent, digest = self.header(b"content-sha256"), self.header(b"content-digest")
+            return signing.declared_hash(sent, digest) or signing.EMPTY_HASH
+        return signing.body_hash(self.body)
 
 
 class Admitted(msgspec.Struct, frozen=True):
