@@ -70,6 +70,19 @@ def test_a_backup_replaces_nothing(sqlite_url: str, tmp_path: Path) -> None:
     assert (tmp_path / "copy.db").read_text() == "precious"
 
 
+def test_a_backup_replaces_no_file_that_came_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "copy.dump"
+    dump = tmp_path / "pg_dump"
+    dump.write_text(f"#!/bin/sh\necho precious >{target}\n")
+    dump.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    with pytest.raises(BackupFailed, match="no backup was made"):
+        backup("postgresql:///x", target)
+
+    assert target.read_text() == "precious\n"
+
+
 def test_a_backup_that_fails_leaves_nothing_behind(sqlite_url: str, tmp_path: Path) -> None:
     with stores.opened(sqlite_url), pytest.raises(BackupFailed, match="no backup was made"):
         backup(sqlite_url, tmp_path / "nowhere" / "copy.db")

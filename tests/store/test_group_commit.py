@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -76,45 +76,52 @@ def test_units_that_have_arrived_share_one_commit(store: SqliteStore) -> None:
     assert len(rows.subjects(store)) == 100
 
 
-def _adding(subject: str):  # type: ignore[no-untyped-def]  # a work with a bound subject
-    return lambda tx: rows.add(tx, subject)
+def _adding(subject: str) -> Callable[[Tx], None]:
+    def work(tx: Tx) -> None:
+        rows.add(tx, subject)
+        tx.announce(News("job", subject))
+
+    return work
 
 
-def test_a_commit_that_fails_fails_everybody_in_it_and_announces_nothing(store: Store) -> None:
-    told: list[object] = []
+def _fill_the_disk(tx: Tx) -> None:
+    for n in range(10_000):
+        tx.run(_FILL, (f"{n:0200}",))
+
+
+def test_a_disk_that_fills_up_fails_the_whole_batch_and_announces_nothing(store: SqliteStore) -> None:
+    told: list[News] = []
+    store.on_news(told.extend)
     has_started, may_go_on = threading.Event(), threading.Event()
-    store.on_news(told.append)
 
-    def fill(tx: Tx) -> None:
-        tx.announce(News("job", "never"))
-        for n in range(10_000):
-            tx.run(_FILL, (f"{n:0200}",))
-
-    def small(tx: Tx) -> None:
-        rows.add(tx, "small")
-        tx.announce(News("job", "small"))
+    async def arrive_together() -> list[BaseException | None]:
+        units = [
+            store.awrite(lambda tx: _blocked(tx, has_started, may_go_on)),
+            store.awrite(_adding("before")),
+            store.awrite(_fill_the_disk),
+            store.awrite(_adding("after")),
+        ]
+        waiting = [asyncio.ensure_future(unit) for unit in units]
+        await asyncio.sleep(0)
+        may_go_on.set()
+        return await asyncio.gather(*waiting, return_exceptions=True)
 
     store.write(lambda tx: tx.all(_LIMIT_PAGES))
-    with ThreadPoolExecutor(3) as pool:
-        blocked = pool.submit(store.write, lambda tx: _blocked(tx, has_started, may_go_on))
-        has_started.wait(20)
-        harmed = [pool.submit(store.write, small), pool.submit(store.write, fill)]
-        may_go_on.set()
-        failures = [future.exception(20) for future in harmed]
+    _, before, filled, after = asyncio.run(arrive_together())
     store.write(lambda tx: tx.all(_FREE_PAGES))
-    store.write(lambda tx: rows.add(tx, "later"))
 
-    assert blocked.done()
-    assert Unavailable in map(type, failures)
-    committed = rows.subjects(store)
-    assert committed == (["later", "small"] if failures[0] is None else ["later"])
-    assert len(told) == (1 if failures[0] is None else 0)
+    # whoever was told of a failure has changed nothing, whoever was not is on disk
+    acknowledged = [name for name, outcome in (("after", after), ("before", before)) if outcome is None]
+    assert isinstance(filled, Unavailable)
+    assert isinstance(before, Unavailable)
+    assert rows.subjects(store) == acknowledged
+    assert [item.subject for item in told] == acknowledged
 
 
 def test_a_full_disk_fails_a_unit_and_not_the_writer(store: Store) -> None:
     store.write(lambda tx: tx.all(_LIMIT_PAGES))
     with pytest.raises(Unavailable, match="nothing was changed"):
-        store.write(lambda tx: [tx.run(_FILL, (f"{n:0200}",)) for n in range(10_000)])
+        store.write(_fill_the_disk)
     store.write(lambda tx: tx.all(_FREE_PAGES))
 
     store.write(lambda tx: rows.add(tx, "later"))

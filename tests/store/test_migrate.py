@@ -80,6 +80,17 @@ def test_a_migration_cannot_end_its_own_transaction(url: str, versions: Versions
         connect.upgrade_database(url, versions.folder)
 
 
+def test_a_migration_may_leave_no_row_that_refers_to_nothing(tmp_path: Path) -> None:
+    url, versions = stores.sqlite_url(tmp_path), Versions.shipped(tmp_path / "migrations", "sqlite")
+    connect.upgrade_database(url)
+    versions.seed(url, 1)
+    versions.rows(url, "INSERT INTO job_bodies SELECT key, '', '' FROM jobs")
+    versions.add("careless", "DELETE FROM jobs")
+
+    with pytest.raises(WrongSchema, match="careless leaves 1 rows"):
+        connect.upgrade_database(url, versions.folder)
+
+
 def test_a_newer_database_is_refused_and_both_versions_are_named(url: str, versions: Versions) -> None:
     versions.add("future", COLUMN)
     connect.upgrade_database(url, versions.folder)

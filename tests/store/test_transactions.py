@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
@@ -73,7 +74,7 @@ def test_a_failure_harms_nobody_who_arrived_with_it(store: Store) -> None:
     assert rows.subjects(store) == [f"{n:02}" for n in range(30) if n % 3]
 
 
-def _adding(subject: str):  # type: ignore[no-untyped-def]  # a work with a bound subject
+def _adding(subject: str) -> Callable[[Tx], None]:
     return lambda tx: rows.add(tx, subject)
 
 

@@ -12,8 +12,6 @@ import apsw
 from cableferry.store import connect, sqlite
 from cableferry.store.failures import BackupFailed
 
-_PAGES_AT_ONCE = 4_096
-
 
 def backup(url: str, path: Path) -> None:
     """Write a new file: the whole database at one instant, and on disk when this returns."""
@@ -48,12 +46,8 @@ def _copy_sqlite(source: Path, target: Path) -> None:
         reading = sqlite.connect_to_read(source)
         writing = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
-            # one snapshot for the whole copy: a step would begin again whenever the writer commits
-            reading.execute("BEGIN")
-            reading.execute("SELECT count(*) FROM sqlite_schema")
             with writing.backup("main", reading, "main") as copy:
-                while not copy.done:
-                    copy.step(_PAGES_AT_ONCE)
+                copy.step(-1)  # all pages at once: a smaller step would begin again at each commit of the writer
             # the copy is one file, also when it is opened from a read-only place
             writing.execute("PRAGMA journal_mode = DELETE")
         finally:
