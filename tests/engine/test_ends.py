@@ -90,6 +90,17 @@ def test_a_job_is_not_ended_by(world: World, caller: Caller) -> None:
     assert job == world.get(job.id)
 
 
+@pytest.mark.parametrize("caller", [caller for _, caller in MAY_NOT], ids=[name for name, _ in MAY_NOT])
+def test_a_job_that_is_over_is_not_deleted_by(world: World, caller: Caller) -> None:
+    world.register()
+    job = world.a_job(S.SUCCEEDED, submit_user="ann")
+
+    with pytest.raises(Forbidden):
+        world.delete(job.id, caller)
+
+    assert job == world.get(job.id)
+
+
 def test_a_worker_ends_what_it_created(world: World) -> None:
     job = world.create(created_by=W2.actor)
 

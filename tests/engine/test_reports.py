@@ -231,6 +231,16 @@ def test_a_report_with_another_epoch_is_fenced_off(world: World) -> None:
         assert (Kind.STALE_LEASE, 1) == (refused.value.kind, refused.value.facts["epoch"])
 
 
+def test_a_report_in_the_words_of_the_holder_but_of_another_epoch_is_fenced_off(world: World) -> None:
+    world.register()
+    job = world.a_job(S.SUBMITTED)
+
+    with pytest.raises(Conflict) as refused:
+        world.report(job.id, S.SUBMITTED, epoch=0)
+
+    assert Kind.STALE_LEASE is refused.value.kind
+
+
 def test_a_job_back_in_the_queue_is_another_attempt_under_a_higher_epoch(requeuing: World) -> None:
     job = back_in_the_queue(requeuing)
 
