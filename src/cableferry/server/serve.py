@@ -2,7 +2,6 @@
 
 import socket
 import ssl
-from typing import Any
 
 import structlog
 import uvicorn
@@ -40,7 +39,7 @@ def serve(settings: Settings) -> None:
 
 
 def server(settings: Settings, app: App) -> Server:
-    return Server(uvicorn.Config(app, **_options(settings.server)), app)
+    return Server(_config(settings.server, app), app)
 
 
 def listen(section: ServerSection) -> socket.socket:
@@ -62,29 +61,22 @@ def address(section: ServerSection, listening: socket.socket) -> str:
     return f"{scheme}://{host}:{listening.getsockname()[1]}"
 
 
-def _options(section: ServerSection) -> dict[str, Any]:
-    tls = _tls(section) if section.tls_certificate else {}
-    return {
-        "http": PeerProtocol,
-        "loop": "uvloop",
-        "ws": "none",
-        "lifespan": "on",
-        "access_log": False,
-        "log_config": None,
-        "server_header": False,
-        "proxy_headers": bool(section.trusted_proxies),
-        "forwarded_allow_ips": section.trusted_proxies,
-        "timeout_graceful_shutdown": section.shutdown_seconds,
-        "backlog": BACKLOG,
-        **tls,
-    }
-
-
-def _tls(section: ServerSection) -> dict[str, Any]:
-    asked = ssl.CERT_OPTIONAL if section.tls_client_ca else ssl.CERT_NONE
-    return {
-        "ssl_certfile": section.tls_certificate,
-        "ssl_keyfile": section.tls_key,
-        "ssl_ca_certs": section.tls_client_ca,
-        "ssl_cert_reqs": asked,
-    }
+def _config(section: ServerSection, app: App) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=PeerProtocol,
+        loop="uvloop",
+        ws="none",
+        lifespan="on",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=bool(section.trusted_proxies),
+        forwarded_allow_ips=section.trusted_proxies,
+        timeout_graceful_shutdown=section.shutdown_seconds,
+        backlog=BACKLOG,
+        ssl_certfile=section.tls_certificate,
+        ssl_keyfile=section.tls_key,
+        ssl_ca_certs=str(section.tls_client_ca) if section.tls_client_ca else None,
+        ssl_cert_reqs=ssl.CERT_OPTIONAL if section.tls_client_ca else ssl.CERT_NONE,
+    )

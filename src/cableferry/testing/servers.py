@@ -97,14 +97,13 @@ def settings_in(folder: Path) -> Settings:
 @contextlib.contextmanager
 def running(settings: Settings, store: Store | None = None, extra: Sequence[Endpoint] = ()) -> Iterator[Running]:
     """The server in a thread of this process; connections wait for it from the first moment."""
-    listening = serve.listen(settings.server)
-    app = create_app(settings, store, extra)
-    server = serve.server(settings, app)
-    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
-    thread.start()
-    try:
-        yield Running(app, listening.getsockname()[1])
-    finally:
-        server.should_exit = True
-        thread.join(SECONDS)
-        listening.close()
+    with serve.listen(settings.server) as listening:
+        app = create_app(settings, store, extra)
+        server = serve.server(settings, app)
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread.start()
+        try:
+            yield Running(app, listening.getsockname()[1])
+        finally:
+            server.should_exit = True
+            thread.join(SECONDS)
