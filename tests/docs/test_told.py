@@ -1,11 +1,14 @@
 """What the code can say to an operator is told: log lines, metrics, commands, exit codes."""
 
+import inspect
+import re
 from typing import get_args
 
 from cableferry.cli import exits
 from cableferry.core import explain
 from cableferry.daemon import config
 from cableferry.server import metrics as measured
+from cableferry.server import pages as server_pages
 from tests.docs import pages
 from tools.docs import cli, events, logs, metrics
 
@@ -43,3 +46,11 @@ def test_every_setting_of_the_local_worker_is_told() -> None:
     names = [*config.Config.__struct_fields__, *config.Processor.__struct_fields__]
 
     assert [] == [name for name in names if f"`{name}`" not in page]
+
+
+def test_every_page_of_the_server_is_told() -> None:
+    told = (pages.DOCS / "http.md").read_text()
+    served = re.findall(r'Route\("([^"]+)"', inspect.getsource(server_pages))
+
+    assert "/metrics" in served
+    assert [] == [path for path in served if f"`{path}`" not in told]
