@@ -87,8 +87,11 @@ def _kept() -> Target:
 def connected(target: Target) -> Iterator["Emx2"]:
     """A client of the target's server."""
     from cableferry.client import emx2
+    from cableferry.client.patience import Patience
 
-    client = emx2.connect(target.server or DEFAULT_SERVER, _scheme(target))
+    # somebody is waiting: long enough for a server that restarts, no longer
+    patience = Patience(tries=4, most_seconds=5)
+    client = emx2.connect(target.server or DEFAULT_SERVER, _scheme(target), patience)
     try:
         yield client
     finally:

@@ -1,0 +1,77 @@
+"""A server with the plain protocol: ours, behind a proxy that takes away what others do not have."""
+
+import contextlib
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+EXTENSIONS = ("/sync", "/jobs/claim", "/explain")
+LATER_HEADERS = {"prefer", "idempotency-key", "if-none-match", "x-worker-session", "host"}
+LATER_FIELDS = {"extensions", "session", "epoch", "attempt", "revision", "cause", "priority"}
+
+
+class _Proxy(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, server: str) -> None:
+        super().__init__(("127.0.0.1", 0), _Passer)
+        self.behind = urlsplit(server).netloc
+
+
+class _Passer(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Proxy
+
+    def _pass(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if urlsplit(self.path).path.endswith(EXTENSIONS):
+            self._answer(404, b'{"title": "Not Found", "status": 404, "detail": "no such thing"}')
+            return
+        headers = {name: value for name, value in self.headers.items() if name.lower() not in LATER_HEADERS}
+        behind = http.client.HTTPConnection(self.server.behind)
+        with contextlib.closing(behind):
+            behind.request(self.command, self.path, body, headers)
+            answer = behind.getresponse()
+            self._answer(answer.status, _plain(answer.read()))
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response_only(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST = _pass  # noqa: N815  # the library's names
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Quiet."""
+
+
+def _plain(body: bytes) -> bytes:
+    return json.dumps(_without(json.loads(body))).encode() if body else b""
+
+
+def _without(value: object) -> object:
+    match value:
+        case dict():
+            return {name: _without(item) for name, item in value.items() if name not in LATER_FIELDS}
+        case list():
+            return [_without(item) for item in value]
+        case _:
+            return value
+
+
+@contextlib.contextmanager
+def before(server: str) -> Iterator[str]:
+    """The address of such a proxy, until the block ends."""
+    proxy = _Proxy(server)
+    thread = threading.Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{proxy.server_address[1]}"
+    finally:
+        proxy.shutdown()
+        thread.join()
+        proxy.server_close()
