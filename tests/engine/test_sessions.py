@@ -9,6 +9,7 @@ from cableferry.core.access import Role
 from cableferry.core.errors import NotFound
 from cableferry.engine import sessions, users
 from cableferry.engine.sessions import Attempt, Opened, Patience
+from cableferry.store import users as rows
 from cableferry.store.tx import Store
 from tests.engine.trusted import Clock
 
@@ -73,6 +74,16 @@ def test_a_session_in_use_ends_after_its_whole_life(store: Store, clock: Clock, 
     clock.passes(minutes=10)
 
     assert store.read(lambda tx: sessions.visit(tx, session.text)) is None
+
+
+def test_a_session_of_a_disabled_user_leads_nowhere(store: Store, clock: Clock, ann: str) -> None:
+    session = opened(store, ann)
+    key = store.read(lambda tx: users.get(tx, ann)).key
+
+    store.write(lambda tx: rows.set_disabled(tx, key, clock.now))
+
+    assert store.read(lambda tx: sessions.visit(tx, session.text)) is None
+    assert store.write(lambda tx: sessions.open_for(tx, ann, None, IDLE)) is None
 
 
 def test_nobody_gets_a_session_under_an_unknown_name(store: Store) -> None:

@@ -188,6 +188,23 @@ def test_a_revocation_counts_at_once_in_another_process(tmp_path: Path, postgres
         assert second.call("GET", JOBS, headers=signed(secret, "GET", JOBS)).kind == "bad-signature"
 
 
+@pytest.mark.postgres
+def test_the_shared_secret_ends_in_another_process_too(tmp_path: Path, postgres_cluster: Cluster) -> None:
+    wanted = settings(tmp_path, AUTH)
+    token_mode = {"x-molgenis-token": SHARED, "X-Worker-Id": "w1"}
+    with (
+        stores.database(postgres_cluster) as url,
+        serving(wanted, url) as first,
+        serving(wanted, url) as second,
+    ):
+        assert second.call("GET", JOBS, headers=signed(SHARED, "GET", JOBS)).status == 200
+
+        issued(first)
+
+        assert second.call("GET", JOBS, headers=signed(SHARED, "GET", JOBS)).kind == "bad-signature"
+        assert second.call("GET", JOBS, headers=token_mode).status == 401
+
+
 def test_the_shared_secret_ends_with_the_first_own_credential(server: Server) -> None:
     assert server.call("GET", JOBS, headers=signed(SHARED, "GET", JOBS)).status == 200
     issued(server)
