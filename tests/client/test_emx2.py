@@ -34,9 +34,7 @@ def _client(
 def _is_signed(asked: Asked) -> bool:
     digest = hashlib.sha256(asked.body).hexdigest()
     headers = asked.headers
-    message = signing.canonical(
-        asked.method, asked.target, digest, headers["x-timestamp"], headers["x-nonce"]
-    )
+    message = signing.canonical(asked.method, asked.target, digest, headers["x-timestamp"], headers["x-nonce"])
     return headers["authorization"] == f"HMAC-SHA256 {signing.sign(SECRET.encode(), message)}"
 
 

@@ -132,9 +132,7 @@ def test_cancelling_ends_the_whole_group(local: Local, tmp_path: Path) -> None:
 def test_a_deaf_command_is_killed_when_it_is_urgent(local: Local, tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    called = local.submit(
-        _order(tmp_path, "sh", "-c", "trap '' TERM; echo deaf >fifo; while :; do sleep 1; done")
-    )
+    called = local.submit(_order(tmp_path, "sh", "-c", "trap '' TERM; echo deaf >fifo; while :; do sleep 1; done"))
     assert fifo.read_text() == "deaf\n"
     local.cancel("a", is_urgent=False)
     seen = local.sight(["a"])

@@ -126,7 +126,5 @@ def _problem(reply: Reply) -> Problem:
         problem = _PROBLEMS.decode(reply.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         text = reply.body[:200].decode("utf-8", "replace").strip()
-        return Problem(
-            status=reply.status, title="Refused", detail=text or f"the server answered {reply.status}"
-        )
+        return Problem(status=reply.status, title="Refused", detail=text or f"the server answered {reply.status}")
     return msgspec.structs.replace(problem, status=reply.status)

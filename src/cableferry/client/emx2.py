@@ -104,9 +104,7 @@ class Emx2:
         return _read(self._post(f"/jobs/{_part(id)}/claim", bodies.ClaimBody(worker_id)), Job)
 
     def claim_many(self, worker_id: str, limit: int) -> list[Job]:
-        return _read(
-            self._post("/jobs/claim", bodies.ClaimManyBody(worker_id, limit)), answers.ClaimedList
-        ).items
+        return _read(self._post("/jobs/claim", bodies.ClaimManyBody(worker_id, limit)), answers.ClaimedList).items
 
     def transition(self, id: str, body: bodies.TransitionBody) -> Job:
         return _read(self._post(f"/jobs/{_part(id)}/transition", body), Job)
@@ -195,6 +193,4 @@ def _read(reply: Reply, kind: type[A]) -> A:
     try:
         return msgspec.json.decode(reply.body, type=kind, strict=False)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadAnswer(
-            f"the server's answer ({reply.status}) is not one of this protocol: {error}"
-        ) from error
+        raise BadAnswer(f"the server's answer ({reply.status}) is not one of this protocol: {error}") from error

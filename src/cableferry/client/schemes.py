@@ -37,9 +37,7 @@ class Unsigned(msgspec.Struct, frozen=True):
 Scheme = Signed | Bearer | Unsigned
 
 
-def headers(
-    scheme: Scheme, method: str, target: str, body: bytes, stamp: tuple[str, str]
-) -> Mapping[str, str]:
+def headers(scheme: Scheme, method: str, target: str, body: bytes, stamp: tuple[str, str]) -> Mapping[str, str]:
     """The headers that prove it for one request; the stamp is its timestamp and its nonce."""
     timestamp, nonce = stamp
     named = {"X-Timestamp": timestamp} | ({"X-Worker-Id": scheme.worker} if scheme.worker else {})

@@ -39,9 +39,7 @@ def _hear(number: int, frame: FrameType | None) -> None:
 def _run(command: list[str], stdout: str, stderr: str) -> dict[str, int]:
     with open(stdout, "ab") as out, open(stderr, "ab") as err:
         try:
-            code = subprocess.run(
-                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, check=False
-            ).returncode
+            code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, check=False).returncode
         except FileNotFoundError as error:
             err.write(f"{error}\n".encode())
             code = NO_SUCH_PROGRAM
