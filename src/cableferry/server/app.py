@@ -22,6 +22,7 @@ from cableferry.server.routes import Routes
 from cableferry.server.running import Runner
 from cableferry.server.settings import Settings
 from cableferry.server.throttle import Buckets
+from cableferry.server.traces import Traces
 from cableferry.store import connect
 from cableferry.store.tx import Store
 
@@ -52,6 +53,7 @@ def create_app(settings: Settings, store: Store | None = None, extra_endpoints: 
     opened.on_news(live.hear)
     numbers = Metrics(lambda: live.count)
     opened.on_commit(numbers.committed)
+    traces = Traces(settings.otel) if settings.otel.endpoint else None
     routes = Routes(_dialects(extra_endpoints))
     polling = Polls(opened, live, settings.emx2.long_poll_seconds)
     parts = Parts(
@@ -62,9 +64,9 @@ def create_app(settings: Settings, store: Store | None = None, extra_endpoints: 
         services=configured.services(settings, trust, opened),
         fallback=emx2.DIALECT,
         limits=_reading_limits(settings),
-        record=recorder(numbers),
+        record=recorder(numbers, traces),
     )
-    resident = Resident(settings, opened, store is None, live, numbers)
+    resident = Resident(settings, opened, store is None, live, numbers, traces)
     pages = Starlette(routes=unlisted.pages(settings, routes, opened, numbers), lifespan=resident.live_in)
     return App(Edge(parts), live, pages)
 
@@ -77,6 +79,7 @@ class Resident(msgspec.Struct, frozen=True):
     closes_store: bool
     live: Live
     numbers: Metrics
+    traces: Traces | None
 
     @contextlib.asynccontextmanager
     async def live_in(self, app: Starlette) -> AsyncIterator[None]:
@@ -88,6 +91,8 @@ class Resident(msgspec.Struct, frozen=True):
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            if self.traces is not None:
+                await asyncio.to_thread(self.traces.close)
             if self.closes_store:
                 self.store.close()
 
@@ -99,12 +104,14 @@ class Resident(msgspec.Struct, frozen=True):
             yield watching.watch(self.store, self.live, settings.emx2.pool)
 
 
-def recorder(numbers: Metrics) -> Callable[[Request, Reply], None]:
+def recorder(numbers: Metrics, traces: Traces | None) -> Callable[[Request, Reply], None]:
     """What is done about every answer."""
 
     def record(request: Request, reply: Reply) -> None:
         numbers.answered(request, reply)
         logs.answered(request, reply)
+        if traces is not None:
+            traces.answered(request, reply)
 
     return record
 
