@@ -149,6 +149,16 @@ def test_a_header_from_elsewhere_is_refused_whatever_else_is_right(proxied: Serv
     assert proxied.call("GET", JOBS, headers=headers).status == (200 if is_pinned(proxied) else 401)
 
 
+def test_a_forwarded_address_does_not_make_a_proxy(tmp_path: Path) -> None:
+    section = MtlsSection(workers=WORKERS, proxy_header=HEADER, proxy_addresses=["10.0.0.5"])
+    wanted = settings(tmp_path, AuthSection(mtls=section), trusted_proxies=["127.0.0.1"])
+
+    with serving(wanted) as server:
+        reply = server.call("GET", JOBS, headers={HEADER: "CN=head-1", "X-Forwarded-For": "10.0.0.5"})
+
+    assert reply.status == 401
+
+
 @pytest.mark.parametrize("value", ["CN=stranger", "-----BEGIN CERTIFICATE-----", "%2D%2D%2D%2D%2DBEGIN%FF", "x" * 999])
 def test_a_header_that_names_nobody_lets_nobody_in(proxied: Server, value: str) -> None:
     assert proxied.call("GET", JOBS, headers={HEADER: value}).status == 401
