@@ -28,8 +28,7 @@ def main(jobs: int = 5000, postgres_jobs: int = 800) -> None:
     syncs = servers.syncs_per_second()
     with servers.on_sqlite() as server:
         sqlite = measure(server, jobs)
-    with postgres.database() as url:
-        other = None if url is None else _measure_postgres(url, postgres_jobs)
+    other = _measure_postgres(postgres_jobs) if postgres_jobs else None
     rows = [_row("echo, no database (floor)", sqlite.floors), _row("transitions, SQLite FULL", sqlite.transitions)]
     if other:
         rows += [_row("echo beside Postgres", other.floors), _row("transitions, Postgres", other.transitions)]
@@ -39,11 +38,9 @@ def main(jobs: int = 5000, postgres_jobs: int = 800) -> None:
         rows,
     )
     lives = [("SQLite FULL", report.count(sqlite.lifecycles_per_second))]
-    lives.append(("fsync of this disk", report.count(syncs)))
     lives += [("Postgres", report.count(other.lifecycles_per_second))] if other else []
-    report.table(
-        "Jobs from create to COMPLETED", ("", "a second"), [*lives, ("fsync of this disk", report.count(syncs))]
-    )
+    lives.append(("fsync of this disk", report.count(syncs)))
+    report.table("Jobs from create to COMPLETED", ("", "a second"), lives)
     report.result(
         "api",
         _median(sqlite.transitions),
@@ -54,9 +51,12 @@ def main(jobs: int = 5000, postgres_jobs: int = 800) -> None:
     )
 
 
-def _measure_postgres(url: str, jobs: int) -> Measured:
-    with servers.folder() as path, servers.running(url, path) as server:
-        return measure(server, jobs)
+def _measure_postgres(jobs: int) -> Measured | None:
+    with postgres.database() as url, servers.folder() as path:
+        if url is None:
+            return None
+        with servers.running(url, path) as server:
+            return measure(server, jobs)
 
 
 def measure(server: servers.Server, jobs: int) -> Measured:

@@ -28,6 +28,18 @@ class Dispatched(NamedTuple):
         return load.percentile(self.seconds, 99) * 1000
 
 
+class Parked(NamedTuple):
+    """How many wait for which processor, and for how long they are watched waiting."""
+
+    waiters: int
+    processor: str
+    seconds: float
+
+    @property
+    def can_take(self) -> bool:
+        return self.waiters > 0 and self.processor == seeding.PROCESSOR
+
+
 class Waiting:
     """Workers that hold a list request open, each on a connection of its own."""
 
@@ -72,11 +84,11 @@ class Waiting:
         self._epoll.close()
 
 
-def main(waiters: int = WAITERS, jobs: int = JOBS) -> None:
+def main(waiters: int = WAITERS, jobs: int = JOBS, idle_seconds: float = IDLE_SECONDS) -> None:
     _allow_files(4 * waiters + 1000)
-    alone = _measure(0, seeding.PROCESSOR, jobs)
-    others = _measure(waiters, "some-other-processor", jobs)
-    same = _measure(waiters, seeding.PROCESSOR, jobs)
+    alone = _measure(Parked(0, seeding.PROCESSOR, 0), jobs)
+    others = _measure(Parked(waiters, "some-other-processor", idle_seconds), jobs)
+    same = _measure(Parked(waiters, seeding.PROCESSOR, idle_seconds), jobs)
     rows = [
         _row("nobody else waits (floor)", alone),
         _row(f"{waiters} wait for other processors", others),
@@ -93,16 +105,15 @@ def main(waiters: int = WAITERS, jobs: int = JOBS) -> None:
     report.result("dispatch", worst, "ms p99", alone.p99_ms, idle_cpu_percent=idle, within_limits=passed)
 
 
-def _measure(waiters: int, processor: str, jobs: int) -> Dispatched:
+def _measure(parked: Parked, jobs: int) -> Dispatched:
     with servers.on_sqlite() as server, contextlib.ExitStack() as stack:
         seeding.register(server, [signed.Daemon("bench-0")])
         seeding.claim(server, signed.Daemon("bench-0"), len(seeding.create(server, signed.Daemon("bench-0"), 20)))
         before = server.resident_bytes()
-        parked = stack.enter_context(_waiting(server, waiters, processor))
-        idle_percent = _idle_percent(server)
-        per_waiter = (server.resident_bytes() - before) / max(1, waiters)
-        is_ours = waiters > 0 and processor == seeding.PROCESSOR
-        takers = parked if is_ours else stack.enter_context(_waiting(server, 1, seeding.PROCESSOR))
+        waiting = stack.enter_context(_waiting(server, parked.waiters, parked.processor))
+        idle_percent = _idle_percent(server, parked.seconds)
+        per_waiter = (server.resident_bytes() - before) / max(1, parked.waiters)
+        takers = waiting if parked.can_take else stack.enter_context(_waiting(server, 1, seeding.PROCESSOR))
         return Dispatched(_dispatch(server, takers, jobs), idle_percent, per_waiter)
 
 
@@ -129,11 +140,11 @@ def _waiting(server: servers.Server, workers: int, processor: str) -> Iterator[W
         waiting.close()
 
 
-def _idle_percent(server: servers.Server) -> float:
+def _idle_percent(server: servers.Server, seconds: float) -> float:
     """Of one core, once the last of them has been parked."""
-    sleep(2)
+    sleep(seconds / 4)
     before, began = server.cpu_seconds(), perf_counter()
-    sleep(IDLE_SECONDS)
+    sleep(seconds)
     return 100 * (server.cpu_seconds() - before) / (perf_counter() - began)
 
 

@@ -1,7 +1,7 @@
 """Many pending jobs at once: copies of the one that is there, row for row."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import partial
 
 from cableferry.store import connect
 from cableferry.store.tx import Statement, Store, Tx, statement
@@ -23,20 +23,14 @@ def pending_jobs(database: str, count: int) -> None:
             _copy(store, "transitions", "job_key"),
         ]
         for first in range(2, count + 2, _BATCH):
-            store.write(_Copying(copies, first, min(first + _BATCH, count + 2) - 1))
+            store.write(partial(_run, copies, first, min(first + _BATCH, count + 2) - 1))
     finally:
         store.close()
 
 
-class _Copying(NamedTuple):
+def _run(copies: Sequence[Statement], first: int, last: int, tx: Tx) -> int:
     """One transaction: every table's rows of the jobs from first to last."""
-
-    copies: Sequence[Statement]
-    first: int
-    last: int
-
-    def __call__(self, tx: Tx) -> int:
-        return sum(tx.run(copy, (self.first, self.last)) for copy in self.copies)
+    return sum(tx.run(copy, (first, last)) for copy in copies)
 
 
 def _copy(store: Store, table: str, key: str, id_: str = "j.id") -> Statement:

@@ -34,12 +34,12 @@ class Sized(NamedTuple):
     bytes_per_job: float
 
 
-def main(few: int = FEW, many: int = MANY, rounds: int = ROUNDS) -> None:
+def main(few: int = FEW, many: int = MANY, rounds: int = ROUNDS, each: int = EACH) -> None:
     with _sized(few) as small, _sized(many) as large:
         # the first round only warms caches up and is not counted
         for number in range(rounds + 1):
             for sized in (small, large):
-                _round(sized, counts=number > 0)
+                _round(sized, each, counts=number > 0)
         _check_total(large.server, many)
     rows = [_row(name, getattr(small.samples, kind), getattr(large.samples, kind)) for kind, name in KINDS.items()]
     report.table(
@@ -71,15 +71,15 @@ def _bytes_below(path: Path) -> int:
     return sum(file.stat().st_size for file in path.iterdir() if ".db" in file.name)
 
 
-def _round(sized: Sized, *, counts: bool) -> None:
+def _round(sized: Sized, each: int, *, counts: bool) -> None:
     """Poll, claim, claim by batch, and put as many jobs back as were taken."""
     server = sized.server
-    pages = [DAEMON.get(LIST) for _ in range(EACH // 4)]
+    pages = [DAEMON.get(LIST) for _ in range(each // 4)]
     listed = _one_by_one(server, pages)
-    polled = [job["id"] for job in json.loads(_page(server, EACH))["items"]]
+    polled = [job["id"] for job in json.loads(_page(server, each))["items"]]
     claims = _one_by_one(server, [DAEMON.post(f"/jobs/{id_}/claim", {"worker_id": DAEMON.worker}) for id_ in polled])
     body = {"worker_id": DAEMON.worker, "limit": 1}
-    batches = _one_by_one(server, [DAEMON.post("/jobs/claim", body) for _ in range(EACH)])
+    batches = _one_by_one(server, [DAEMON.post("/jobs/claim", body) for _ in range(each)])
     taken = polled + [job["id"] for answer in batches.bodies() for job in json.loads(answer)["items"]]
     _put_back(server, taken)
     if counts:

@@ -94,7 +94,7 @@ def _wait_for_answer(process: subprocess.Popen[bytes], port: int) -> None:
     end = perf_counter() + _PATIENCE_SECONDS
     while perf_counter() < end and process.poll() is None:
         with contextlib.suppress(ConnectionError):
-            if load.drive([("127.0.0.1", port)], [[_HEALTH]], 1).answers[0].answer.status < 500:
+            if load.drive([("127.0.0.1", port)], [[_HEALTH]], 1).answers[0].answer.status == 200:
                 return
         sleep(0.005)
     raise RuntimeError(f"the server did not answer within {_PATIENCE_SECONDS} s")
@@ -102,6 +102,7 @@ def _wait_for_answer(process: subprocess.Popen[bytes], port: int) -> None:
 
 def syncs_per_second(seconds: float = 1.0) -> float:
     """How often a second this disk makes one page durable; no database commits faster than that."""
+    _ROOM.mkdir(parents=True, exist_ok=True)
     count, block = 0, b"x" * 4096
     with tempfile.TemporaryFile(dir=_ROOM) as file:
         began = perf_counter()

@@ -12,17 +12,17 @@ RUNS = 21
 COMMAND = str(Path(sys.executable).with_name("cableferry"))
 
 
-def main() -> None:
-    floors, helps, versions = [], [], []
-    for _ in range(RUNS):
+def main(runs: int = RUNS, starts: int = 7) -> None:
+    floors, helps, deeper = [], [], []
+    for _ in range(runs):
         floors.append(_seconds([sys.executable, "-c", "pass"]))
         helps.append(_seconds([COMMAND, "--help"]))
-        versions.append(_seconds([COMMAND, "jobs", "--help"]))
-    first_answers = [_serve() for _ in range(7)]
+        deeper.append(_seconds([COMMAND, "jobs", "--help"]))
+    first_answers = [_serve() for _ in range(starts)]
     rows = [
         _row("python -c pass (floor)", floors),
         _row("cableferry --help", helps),
-        _row("cableferry jobs --help", versions),
+        _row("cableferry jobs --help", deeper),
         _row("cableferry serve to its first answer", first_answers),
     ]
     report.table("Start-up", ("", "median", "fastest", "slowest"), rows)

@@ -59,13 +59,13 @@ class Daemon:
         return not self._groups
 
 
-def main(cycles: int = 10) -> None:
+def main(cycles: int = 10, postgres_processes: Sequence[int] = (1, 2, 4)) -> None:
     with servers.on_sqlite() as server:
         sqlite = measure([server], cycles)
     floor = bare_changes_per_second()
     rows = [_row("bare statements, 1000 a commit (floor)", floor, None), _row("SQLite FULL", sqlite.per_second, sqlite)]
     figures: dict[str, float] = {}
-    for processes in (1, 2, 4):
+    for processes in postgres_processes:
         with _on_postgres(processes) as cluster:
             if cluster:
                 done = measure(cluster, max(1, cycles // 2))
@@ -106,7 +106,7 @@ def _on_postgres(processes: int) -> Iterator[list[servers.Server]]:
         yield [stack.enter_context(servers.running(url, path)) for _ in range(processes)] if url else []
 
 
-def bare_changes_per_second(seconds: float = 2.0) -> float:
+def bare_changes_per_second(seconds: float = 1.0) -> float:
     """What this disk and SQLite give when nothing is checked: an update and an insert a change."""
     with servers.folder() as path, contextlib.closing(_bare_database(path)) as db:
         changes, began = 0, perf_counter()

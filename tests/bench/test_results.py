@@ -1,0 +1,45 @@
+"""Every benchmark ends with one JSON object that a program can read."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from bench import api, dispatch, report, scale, startup, sync
+
+
+@pytest.mark.parametrize(
+    "benchmark",
+    [
+        pytest.param(lambda: api.main(jobs=8, postgres_jobs=0), id="api"),
+        pytest.param(lambda: sync.main(cycles=1, postgres_processes=()), id="sync"),
+        pytest.param(lambda: scale.main(few=24, many=48, rounds=1, each=8), id="scale"),
+        pytest.param(lambda: dispatch.main(waiters=2, jobs=3, idle_seconds=0), id="dispatch"),
+        pytest.param(lambda: startup.main(runs=1, starts=1), id="startup"),
+    ],
+)
+def test_the_last_line_tells_the_value_and_its_floor(
+    benchmark: Callable[[], None], capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    benchmark()
+
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert request.node.callspec.id == told["name"]
+    assert told["value"] > 0
+    assert told["floor"] > 0
+    assert told["value"] / told["floor"] == pytest.approx(told["ratio"], rel=0.01)
+    assert told["unit"]
+
+
+def test_a_table_lines_figures_up_on_the_right(capsys: pytest.CaptureFixture[str]) -> None:
+    report.table("Speed", ("", "a second"), [("slow", "7"), ("quick", "12 345")])
+
+    assert [
+        "",
+        "Speed",
+        "",
+        "       a second",
+        "-----  --------",
+        "slow          7",
+        "quick    12 345",
+    ] == capsys.readouterr().out.splitlines()
