@@ -1,9 +1,10 @@
 """What the server does by itself, and what it says of its work."""
 
 import asyncio
+import contextlib
 import io
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -95,6 +96,24 @@ def test_a_silent_claim_is_resolved_by_the_server_itself(tmp_path: Path) -> None
         reply = client.get(f"/api/hpc/jobs/{job}?wait=15", {"If-None-Match": claimed})
 
     assert (reply.json["status"], reply.json["cause"]) == ("FAILED", "not-submitted")
+
+
+def test_a_restart_however_short_gives_back_the_time_it_took(tmp_path: Path) -> None:
+    moment = [datetime(2030, 1, 1, tzinfo=UTC)]
+    settings = servers.settings_in(tmp_path)
+    connect.upgrade_database(settings.database_url)
+    with contextlib.closing(connect.open_store(settings.database_url, clock=lambda: moment[0])) as store:
+        with servers.running(settings, store) as running:
+            running.client().get("/api/hpc/health")
+            job = _claimed(store)
+            due = store.read(lambda tx: jobs.get(tx, job)).due_at
+        moment[0] += timedelta(seconds=3)
+        with servers.running(settings, store) as running:
+            running.client().get("/api/hpc/health")
+            due_now = store.read(lambda tx: jobs.get(tx, job)).due_at
+
+    assert due is not None
+    assert due + timedelta(seconds=3) == due_now
 
 
 def test_the_numbers_tell_the_queue_and_the_leases(store: Store) -> None:

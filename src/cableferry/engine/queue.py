@@ -24,10 +24,8 @@ class Listing(msgspec.Struct, frozen=True):
 
 def find(tx: Tx, pool: str, wanted: Filter, page: Page) -> Listing:
     """A page of jobs: ready ones in the order of claiming, others by age."""
-    if wanted.state is State.READY:
-        keys = _ready_page(tx, pool, wanted, page)
-    else:
-        keys = lanes.page(tx, pool, wanted, page)
+    page_of = _ready_page if wanted.state is State.READY else lanes.page
+    keys = page_of(tx, pool, wanted, page)
     return Listing(rows.by_keys(tx, keys), _count(tx, pool, wanted))
 
 

@@ -27,6 +27,11 @@ def beat(tx: Tx, tolerance: timedelta) -> timedelta:
     return gap
 
 
+def awake(tx: Tx) -> timedelta:
+    """Begin to live, before the first request: however short the silence was, nobody could be heard in it."""
+    return beat(tx, timedelta(0))
+
+
 def resolve_stalled(tx: Tx, rules: Rules, tolerance: timedelta, most: int = 500) -> int:
     """Resolve what has been silent for too long, counting only time in which it could have been heard."""
     beat(tx, tolerance)

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from cableferry import dialects
 from cableferry.dialects import emx2
 from cableferry.dialects.endpoint import Dialect, Endpoint
+from cableferry.engine import sweeps
 from cableferry.server import authenticate, background, configured, edge, logs, watching
 from cableferry.server import pages as unlisted
 from cableferry.server.edge import Edge, Parts
@@ -83,6 +84,7 @@ class Resident(msgspec.Struct, frozen=True):
 
     @contextlib.asynccontextmanager
     async def live_in(self, app: Starlette) -> AsyncIterator[None]:
+        await self.store.awrite(sweeps.awake)
         tasks = [asyncio.create_task(each) for each in self._chores()]
         try:
             yield
@@ -98,8 +100,8 @@ class Resident(msgspec.Struct, frozen=True):
 
     def _chores(self) -> Iterator[Coroutine[None, None, None]]:
         settings = self.settings
-        sweeps = background.roll_call(configured.rules(settings), settings.timeouts.sweep_seconds)
-        yield background.run(sweeps, self.store, self.numbers)
+        chores = background.roll_call(configured.rules(settings), settings.timeouts.sweep_seconds)
+        yield background.run(chores, self.store, self.numbers)
         if connect.kind_of(settings.database_url) == "postgres":
             yield watching.watch(self.store, self.live, settings.emx2.pool)
 

@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from cableferry.core.policy import Rules
-from cableferry.engine import sessions, sweeps
+from cableferry.engine import sweeps
 from cableferry.server.metrics import Metrics
 from cableferry.store.tx import Store, Tx
 
@@ -34,7 +34,6 @@ def roll_call(rules: Rules, sweep_seconds: float) -> tuple[Sweep, ...]:
         Sweep("stalled", sweep_seconds, partial(sweeps.resolve_stalled, rules=rules, tolerance=tolerance)),
         Sweep("purge", 60, sweeps.purge),
         Sweep("tallies", 5, sweeps.fold_tallies),
-        Sweep("sessions", 600, sessions.purge),
     )
 
 
