@@ -8,7 +8,8 @@ import ssl
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,9 +73,14 @@ def settings(folder: Path, auth: AuthSection = AuthSection(), **server: Any) -> 
 
 
 @contextlib.contextmanager
-def serving(wanted: Settings, url: str | None = None, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
+def serving(
+    wanted: Settings,
+    url: str | None = None,
+    tls: ssl.SSLContext | None = None,
+    clock: Callable[[], datetime] = stores.wall_clock,
+) -> Iterator[Server]:
     """Serve until the block ends; the store under it is the test's to look into."""
-    with stores.opened(url or wanted.database_url) as store:
+    with stores.opened(url or wanted.database_url, clock) as store:
         app = create_app(wanted, store)
         listening = serve.listen(wanted.server)
         server = serve.server(wanted, app)

@@ -13,6 +13,7 @@ from cableferry.dialects.endpoint import Endpoint
 from cableferry.engine import users
 from cableferry.server.passwords import Passwords
 from cableferry.server.settings import AuthSection, Secret
+from cableferry.testing import stores
 from tests.server.serving import Reply, Server, bearer, encoded, serving, settings, signed, token
 
 PASSWORD = "the ferry leaves at dawn"
@@ -23,7 +24,10 @@ HASHED = Passwords().hash("ann", PASSWORD)
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    with serving(settings(tmp_path, AuthSection(shared_secret=Secret(SHARED), login_attempts=3))) as running:
+    """Its database's time stands still, so that no wait ends within a test, however slow the machine."""
+    wanted = settings(tmp_path, AuthSection(shared_secret=Secret(SHARED), login_attempts=3))
+    started = stores.wall_clock()
+    with serving(wanted, clock=lambda: started) as running:
         running.store.write(lambda tx: users.create_first(tx, "ann", HASHED))
         yield running
 
