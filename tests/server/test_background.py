@@ -18,6 +18,7 @@ from cableferry.dialects.endpoint import Endpoint
 from cableferry.engine import jobs, workers
 from cableferry.server import background, configured, logs
 from cableferry.server.background import Sweep
+from cableferry.server.exchange import Reply, Request
 from cableferry.server.metrics import Metrics, Observed, observe
 from cableferry.server.settings import LogSection, Settings
 from cableferry.store import connect
@@ -137,6 +138,15 @@ def test_the_numbers_tell_how_long_the_oldest_job_waits(store: Store) -> None:
 
     line = next(line for line in page.splitlines() if line.startswith("cableferry_oldest_pending_seconds "))
     assert 60 <= float(line.split()[1]) < 80
+
+
+def test_made_up_names_get_no_label_for_ever(store: Store) -> None:
+    numbers = Metrics(lambda: 0)
+    for number in range(1100):
+        request = Request("GET", "/", b"", {b"x-timestamp": b"1"}, None, 0.0, "trace", worker=f"w{number}")
+        numbers.answered(request, Reply(200))
+
+    assert len([line for line in _page(store, numbers) if line.startswith("cableferry_clock_skew")]) == 1000
 
 
 def test_the_numbers_are_on_their_page(tmp_path: Path) -> None:
