@@ -49,13 +49,12 @@ def arriving(path: str | None) -> Iterator[Callable[[str | None], str | None]]:
         file.write(f"{secret}\n")
         file.flush()
 
-    with file:
-        try:
+    try:
+        with file:
             yield keep
-        except BaseException:
-            if not file.tell():
-                os.unlink(path)
-            raise
+    finally:
+        if not os.path.getsize(path):
+            os.unlink(path)
 
 
 def create(path: str) -> TextIO:
