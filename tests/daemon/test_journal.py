@@ -58,3 +58,9 @@ def test_a_fact_stays_what_it_was(reopened: Open) -> None:
     reopened().fact("session", "first")
 
     assert reopened().fact("session", "second") == "first"
+
+
+def test_every_change_is_on_the_disk_when_it_is_made(reopened: Open) -> None:
+    journal = reopened()
+
+    assert journal._db.execute("pragma synchronous").fetchone() == (2,)

@@ -1,0 +1,83 @@
+"""What a server's answers to one cycle mean for the jobs held."""
+
+from contextlib import closing
+
+import pytest
+
+from cableferry.client import emx2, errors, schemes
+from cableferry.client.patience import ONCE
+from cableferry.daemon.journal import Entry
+from cableferry.daemon.upstreams.plain import Plain
+from cableferry.daemon.upstreams.protocol import Get, Give
+from cableferry.daemon.upstreams.synced import Synced
+from cableferry.wire.emx2.bodies import Extensions, TransitionBody
+from tests.client.scripted import DROP, Line, Script, playing
+
+EXTENSIONS = Extensions(55, "/api/hpc/jobs/claim", "/sync", sessions=True, epochs=True, idempotency_key=True)
+GIVE = Give((Entry(7, "j1", TransitionBody("STARTED")),), ("j1",), 0)
+
+
+def _synced(script: Script) -> Get:
+    with closing(emx2.connect(script.url, schemes.Unsigned("w1"), ONCE)) as client:
+        return Synced(client, "w1", EXTENSIONS).exchange(GIVE)
+
+
+def _plain(script: Script) -> Get:
+    with closing(emx2.connect(script.url, schemes.Unsigned("w1"), ONCE)) as client:
+        return Plain(client, "w1", ["echo"], 1).exchange(GIVE)
+
+
+def _result(code: int, kind: str) -> Line:
+    return Line(200, b'{"reports": [{"job_id": "j1", "code": %d, "kind": "%s"}]}' % (code, kind.encode()))
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "is_told", "is_stopped"),
+    [
+        (200, "", True, False),
+        (409, "stale-lease", True, True),
+        (409, "already-ended", True, True),
+        (404, "deleted-job", True, True),
+        (400, "malformed", True, False),
+        (503, "unavailable", False, False),
+    ],
+)
+def test_a_report_is_told_until_the_server_has_judged_it(code: int, kind: str, is_told: bool, is_stopped: bool) -> None:
+    with playing(_result(code, kind)) as script:
+        got = _synced(script)
+
+    assert (7 in got.told, "j1" in got.stop) == (is_told, is_stopped)
+
+
+def test_a_report_without_a_result_is_told_again() -> None:
+    with playing(Line(200, b'{"reports": []}')) as script:
+        assert _synced(script).told == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("job", "is_stopped"),
+    [
+        (Line(200, b'{"id": "j1", "status": "STARTED", "worker_id": "w1"}'), False),
+        (Line(200, b'{"id": "j1", "status": "STARTED"}'), False),
+        (Line(200, b'{"id": "j1", "status": "STARTED", "worker_id": "w2"}'), True),
+        (Line(200, b'{"id": "j1", "status": "CANCELLED", "worker_id": "w1"}'), True),
+        (Line(404, b'{"detail": "gone"}'), True),
+    ],
+    ids=["ours", "nobody's", "another's", "cancelled", "deleted"],
+)
+def test_a_plain_server_is_asked_about_each_job(job: Line, is_stopped: bool) -> None:
+    with playing(Line(), job, Line(200, b"{}")) as script:
+        got = _plain(script)
+
+    assert (got.told, "j1" in got.stop) == (frozenset({7}), is_stopped)
+
+
+def test_a_report_that_a_plain_server_refuses_is_not_repeated_for_ever() -> None:
+    refused = Line(409, b'{"detail": "no"}')
+    with playing(refused, Line(404, b"{}"), Line(200, b"{}")) as script:
+        assert _plain(script).told == frozenset({7})
+
+
+def test_a_cycle_that_the_server_did_not_answer_has_not_happened() -> None:
+    with playing(DROP) as script, pytest.raises(errors.Unreachable):
+        _plain(script)
