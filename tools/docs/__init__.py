@@ -16,3 +16,4 @@ class Page(Protocol):
 
 
 ROLL_CALL: tuple[Page, ...] = (states, endpoints, errors, settings, cli, metrics, logs, statements)
+MECHANISM = ("events", "markdown", "refusals")
