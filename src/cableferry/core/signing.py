@@ -14,6 +14,7 @@ SCHEME = "HMAC-SHA256"
 EMPTY_HASH = hashlib.sha256(b"").hexdigest()
 WINDOW = timedelta(seconds=300)
 NONCE_LENGTH = 128
+_NONCE = re.compile(rf"[!-~]{{1,{NONCE_LENGTH}}}")
 SECRET_LENGTH = 32
 _HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -65,7 +66,7 @@ def is_same(expected: str, given: str) -> bool:
 
 def is_nonce(text: str) -> bool:
     """1 to 128 visible ASCII characters."""
-    return 0 < len(text) <= NONCE_LENGTH and all("!" <= c <= "~" for c in text)
+    return _NONCE.fullmatch(text) is not None
 
 
 def parse_timestamp(text: str) -> datetime:

@@ -52,7 +52,7 @@ def claim(tx: Tx, rules: Rules, id: str, speaker: Speaker) -> Job:
     worker = registered.claimant(tx, speaker)
     job = _lock(tx, id)
     workers.check_ready(job)
-    workers.check_claim(job, worker, rows.loads(tx, worker.id))
+    workers.check_claim(job, worker, queue.loads_of(tx, worker))
     return _move(tx, [moves.claimed(job, speaker, rules.timeouts, tx.now)])[0]
 
 

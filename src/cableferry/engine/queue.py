@@ -31,10 +31,16 @@ def find(tx: Tx, pool: str, wanted: Filter, page: Page) -> Listing:
 
 def claimable(tx: Tx, pool: str, worker: Worker, most: int) -> list[Job]:
     """Up to `most` ready jobs the worker offers and has room for, by priority, then age; kept from other claims."""
-    loads = rows.loads(tx, worker.id)
+    loads = loads_of(tx, worker)
     offers = [offer for offer in worker.offers if workers.room(offer, loads) != 0]
     heads = [lanes.lane_head_locked(tx, pool, lane, most) for lane in _offered(tx, pool, offers)]
     return _fitting(rows.by_keys(tx, _in_order(heads)), worker, loads, most)
+
+
+def loads_of(tx: Tx, worker: Worker) -> list[Load]:
+    """What the worker holds, as far as it bounds what more it takes; an unbounded worker's jobs are not counted."""
+    is_bounded = any(offer.max_concurrent_jobs is not None for offer in worker.offers)
+    return rows.loads(tx, worker.id) if is_bounded else []
 
 
 def _fitting(jobs: Sequence[Job], worker: Worker, loads: Sequence[Load], most: int) -> list[Job]:

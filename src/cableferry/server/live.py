@@ -9,7 +9,8 @@ from cableferry.store.tx import News
 
 READY = "ready"
 ANY = "*"
-STEP_SECONDS = 0.004
+# longer than a claim takes on a busy server, or every job wakes the whole crowd
+STEP_SECONDS = 0.1
 
 Key = str
 
