@@ -44,12 +44,10 @@ def test_fifty_deaths_under_load_lose_nothing_and_halve_nothing(tmp_path: Path) 
     crashers = [Crasher(f"w{number}", number) for number in range(WORKERS)]
     acknowledged = 0
     for death in range(DEATHS_IN_ALL + 1):
-        server = processes.Process(tmp_path, settings=SETTINGS)
-        _look_after(crashers, server.port, is_first=death == 0)
-        if death < DEATHS_IN_ALL:
-            acknowledged += _load_and_kill(crashers, server, chance.randint(5, 120))
-        else:
-            server.stop()
+        with processes.running(tmp_path, settings=SETTINGS) as server:
+            _look_after(crashers, server.port, is_first=death == 0)
+            if death < DEATHS_IN_ALL:
+                acknowledged += _load_and_kill(crashers, server, chance.randint(5, 120))
 
     assert acknowledged > DEATHS_IN_ALL * 30
     _audit(tmp_path, crashers)
