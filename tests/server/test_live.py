@@ -73,7 +73,7 @@ def test_a_job_that_was_taken_wakes_nobody_more() -> None:
         waiters = _park(live, 100)
 
         live.tell([_ready(), News("taken", "j1")])
-        is_in_time = await waiters[-1].until(asyncio.get_running_loop().time() + 20 * STEP_SECONDS)
+        is_in_time = await waiters[-1].until(asyncio.get_running_loop().time() + 8 * STEP_SECONDS)
 
         assert (is_in_time, _woken(waiters)) == (False, [0, 99])
 
