@@ -34,10 +34,11 @@ class Counted:
         self._enough = enough
 
     def look(self, tx: Tx, call: Call) -> list[int]:
-        self.looks += 1
-        if self.looks == 1:
+        number = self.looks + 1
+        if number == 1:
             self._live.hear([News("job", "j1")])
-        return [self.looks]
+        self.looks = number
+        return [number]
 
     def is_worth_telling(self, call: Call, body: list[int]) -> bool:
         return body[0] >= self._enough
