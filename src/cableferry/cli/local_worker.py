@@ -1,6 +1,7 @@
 """The command that runs a small worker on this machine."""
 
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 
@@ -32,4 +33,6 @@ def local_worker(file: Path, as_json: bool) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-    worker.run()
+    with ThreadPoolExecutor(1) as pool:
+        # not in this thread: a handler must not wait for a lock that the code it interrupts holds
+        pool.submit(worker.run).result()

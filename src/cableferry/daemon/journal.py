@@ -62,7 +62,8 @@ class Journal:
     """A file on this machine's own disk; every change is on it before the method returns."""
 
     def __init__(self, path: Path) -> None:
-        self._db = sqlite3.connect(path, isolation_level=None)
+        # made by one thread and used by another, one at a time
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._db.execute("pragma journal_mode = wal")
         self._db.execute("pragma synchronous = full")
         self._db.executescript(_TABLES)

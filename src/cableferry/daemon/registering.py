@@ -20,9 +20,9 @@ def register(client: Emx2, config: Config, session: str) -> Upstream:
     answer = client.register(_body(config, session))
     log.info("worker registered", worker=config.worker_id, server=client.base_url, is_plain=answer.extensions is None)
     if answer.extensions is None:
-        client.session = None
+        client.speak_for(None)
         return Plain(client, config.worker_id, tuple(config.processors), config.poll_seconds)
-    client.session = session if answer.extensions.sessions else None
+    client.speak_for(session if answer.extensions.sessions else None)
     return Synced(client, config.worker_id, answer.extensions)
 
 

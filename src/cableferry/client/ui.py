@@ -1,0 +1,65 @@
+"""Accounts, sessions and tokens of a server as a Python client."""
+
+from cableferry.client import verbs
+from cableferry.client.caller import Caller
+from cableferry.client.verbs import Verbs
+from cableferry.wire.ui import PREFIX, bodies
+
+
+class Ui:
+    """One server, as a user with a token sees it."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._ask = Verbs(caller, PREFIX)
+
+    def close(self) -> None:
+        self._ask.close()
+
+    def me(self) -> bodies.MeBody:
+        return verbs.read(self._ask.get("/me"), bodies.MeBody)
+
+    # users, for Owners
+
+    def users(self) -> list[bodies.UserBody]:
+        return verbs.read(self._ask.get("/users"), bodies.UserList).items
+
+    def user(self, name: str) -> bodies.UserBody:
+        return verbs.read(self._ask.get(f"/users/{verbs.part(name)}"), bodies.UserBody)
+
+    def create_user(self, body: bodies.CreateUserBody) -> bodies.UserBody:
+        return verbs.read(self._ask.post("/users", body), bodies.UserBody)
+
+    def set_role(self, name: str, role: str) -> bodies.UserBody:
+        return verbs.read(self._ask.post(f"/users/{verbs.part(name)}/role", bodies.RoleBody(role)), bodies.UserBody)
+
+    def set_password(self, name: str, password: str) -> bodies.UserBody:
+        body = bodies.PasswordBody(password)
+        return verbs.read(self._ask.post(f"/users/{verbs.part(name)}/password", body), bodies.UserBody)
+
+    def disable(self, name: str) -> bodies.UserBody:
+        return verbs.read(self._ask.post(f"/users/{verbs.part(name)}/disable"), bodies.UserBody)
+
+    def enable(self, name: str) -> bodies.UserBody:
+        return verbs.read(self._ask.post(f"/users/{verbs.part(name)}/enable"), bodies.UserBody)
+
+    # tokens, one's own or as an Owner anybody's
+
+    def tokens(self, user: str | None = None) -> list[bodies.TokenBody]:
+        return verbs.read(self._ask.get("/tokens" + verbs.query({"user": user})), bodies.TokenList).items
+
+    def create_token(self, body: bodies.CreateTokenBody) -> bodies.NewTokenBody:
+        return verbs.read(self._ask.post("/tokens", body), bodies.NewTokenBody)
+
+    def revoke_token(self, id: str) -> None:
+        self._ask.delete(f"/tokens/{verbs.part(id)}")
+
+    # browsers
+
+    def sessions(self) -> list[bodies.SessionBody]:
+        return verbs.read(self._ask.get("/sessions"), bodies.SessionList).items
+
+    def end_session(self, id: str) -> None:
+        self._ask.delete(f"/sessions/{verbs.part(id)}")
+
+    def sign_out_everywhere(self) -> bodies.SignedOut:
+        return verbs.read(self._ask.post("/sessions/sign-out"), bodies.SignedOut)

@@ -1,0 +1,73 @@
+"""The verbs of HTTP as every contract of ours uses them, and what is read from their answers."""
+
+import uuid
+from typing import TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from cableferry.client.caller import Ask, Caller
+from cableferry.client.errors import BadAnswer, NotFound
+from cableferry.client.http import Reply
+
+A = TypeVar("A")
+
+
+class Verbs:
+    """Calls below one prefix of one server."""
+
+    def __init__(self, caller: Caller, prefix: str) -> None:
+        self._caller = caller
+        self._prefix = prefix
+        self.session: str | None = None
+
+    @property
+    def base_url(self) -> str:
+        return self._caller.connection.base_url
+
+    def close(self) -> None:
+        self._caller.connection.close()
+
+    def get(self, path: str, wait: int = 0, headers: dict[str, str] | None = None) -> Reply:
+        asked = {"Prefer": f"wait={wait}"} if wait else {}
+        return self._call(Ask("GET", self._prefix + path, headers={**asked, **(headers or {})}, wait_seconds=wait))
+
+    def post(self, path: str, body: msgspec.Struct | None = None, key: str | None = None) -> Reply:
+        content = b"" if body is None else msgspec.json.encode(_said(body))
+        headers = {"Idempotency-Key": key or str(uuid.uuid4())}
+        return self._call(Ask("POST", self._prefix + path, content, headers))
+
+    def delete(self, path: str) -> None:
+        """A repeated try may find it gone: the first one did it and its answer was lost."""
+        try:
+            self._call(Ask("DELETE", self._prefix + path))
+        except NotFound as refusal:
+            if not refusal.is_repeated:
+                raise
+
+    def _call(self, ask: Ask) -> Reply:
+        if self.session is not None:
+            ask = msgspec.structs.replace(ask, headers={**ask.headers, "X-Worker-Session": self.session})
+        return self._caller.call(ask)
+
+
+def part(text: str) -> str:
+    """One part of a path, whatever characters it holds."""
+    return quote(text, safe="")
+
+
+def query(fields: dict[str, str | int | None]) -> str:
+    given = {name: value for name, value in fields.items() if value is not None}
+    return f"?{urlencode(given, quote_via=quote)}" if given else ""
+
+
+def read(reply: Reply, kind: type[A]) -> A:
+    try:
+        return msgspec.json.decode(reply.body, type=kind, strict=False)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadAnswer(f"the server's answer ({reply.status}) is not one of this protocol: {error}") from error
+
+
+def _said(body: msgspec.Struct) -> dict[str, object]:
+    """Only what is said: not every server takes null for an absent field."""
+    return {name: value for name, value in msgspec.structs.asdict(body).items() if value is not None}
