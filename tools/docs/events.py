@@ -2,6 +2,7 @@
 
 TOLD: dict[str, str] = {
     "request answered": "One line for each request: who asked what, what became of it, how long it took.",
+    "connection refused": "What came is no HTTP/1.1, or its head has no end; the connection was closed.",
     "server listening": "The server has its port and answers from now on.",
     "server stopped": "The server ended in good order.",
     "authentication is off": "Anybody on this machine may do everything; configure a secret before others use it.",

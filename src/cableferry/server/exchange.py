@@ -4,6 +4,7 @@ import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -111,7 +112,11 @@ def _trace_id(headers: Mapping[bytes, bytes]) -> str:
         return own.decode()
     parent = headers.get(b"traceparent")
     found = _PARENT.fullmatch(parent) if parent is not None else None
-    return _as_uuid(found[1].decode() if found else f"{random.getrandbits(128):032x}")
+    return _as_uuid(found[1].decode()) if found else new_trace_id()
+
+
+def new_trace_id() -> str:
+    return _as_uuid(f"{random.getrandbits(128):032x}")
 
 
 def _as_uuid(text: str) -> str:
@@ -119,15 +124,19 @@ def _as_uuid(text: str) -> str:
 
 
 def check_headers(scope: Scope, request: Request, most_bytes: int) -> None:
-    """Refuse headers that are too many to be meant, and those that say one thing twice."""
+    """Refuse headers that are too large to be meant, and those that say one thing twice."""
     pairs = scope["headers"]
-    if len(pairs) > 100 or len(pairs) > len(request.headers):
-        _check_pairs(pairs, most_bytes)
+    if sum(map(len, chain.from_iterable(pairs))) > most_bytes:
+        raise too_large_head(most_bytes)
+    if len(pairs) > len(request.headers):
+        _check_twins(pairs)
 
 
-def _check_pairs(pairs: list[tuple[bytes, bytes]], most_bytes: int) -> None:
-    if sum(len(name) + len(value) for name, value in pairs) > most_bytes:
-        raise TooLarge(f"the headers are larger than {most_bytes} bytes")
+def too_large_head(most_bytes: int) -> TooLarge:
+    return TooLarge(f"the headers are larger than the {most_bytes} bytes this server reads: send fewer or shorter ones")
+
+
+def _check_twins(pairs: list[tuple[bytes, bytes]]) -> None:
     seen: set[bytes] = set()
     for name, _ in pairs:
         if name in _SINGLE and name in seen:

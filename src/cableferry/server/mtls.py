@@ -1,34 +1,19 @@
-"""Client certificates: how they reach us, whose they are, and which worker each stands for."""
+"""Client certificates: whose they are, and which worker each stands for."""
 
-import ssl
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import cast
 from urllib.parse import unquote
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.x509.oid import NameOID
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from cableferry.dialects.denials import Unauthorized
 
 _MOST = 4096
-
-
-class PeerProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, which also hands over who is at the other end: address and certificate."""
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        scope = cast(dict[str, object], self.scope)
-        scope["peer"] = self.client[0] if self.client else None
-        if self.scheme == "https":
-            tls: ssl.SSLObject = self.transport.get_extra_info("ssl_object")
-            scope["client_certificate"] = tls.getpeercert(binary_form=True)
 
 
 class Certificates:

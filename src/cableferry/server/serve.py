@@ -6,9 +6,8 @@ import ssl
 import structlog
 import uvicorn
 
-from cableferry.server import logs
+from cableferry.server import connections, logs
 from cableferry.server.app import App, create_app
-from cableferry.server.mtls import PeerProtocol
 from cableferry.server.settings import ServerSection, Settings
 
 log = structlog.get_logger()
@@ -64,12 +63,13 @@ def address(section: ServerSection, listening: socket.socket) -> str:
 def _config(section: ServerSection, app: App) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=PeerProtocol,
+        http=connections.reading(section.header_limit_bytes),
         loop="uvloop",
         ws="none",
         lifespan="on",
         access_log=False,
         log_config=None,
+        log_level="error",
         server_header=False,
         proxy_headers=bool(section.trusted_proxies),
         forwarded_allow_ips=section.trusted_proxies,

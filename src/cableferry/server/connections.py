@@ -1,0 +1,84 @@
+"""One connection as uvicorn serves it; what never becomes a request is refused here, in the words of all refusals."""
+
+import ssl
+from http import HTTPStatus
+from typing import cast
+
+import structlog
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from cableferry.core.errors import Invalid, Refusal
+from cableferry.dialects import emx2
+from cableferry.server import exchange, presenting
+from cableferry.server.exchange import Reply
+
+log = structlog.get_logger()
+
+_LINGERING_SECONDS = 1
+_NO_HTTP = "this is not HTTP/1.1 as the server reads it: look at the method, the address, each header and the length"
+
+
+class Connection(HttpToolsProtocol):
+    """Says who is at the other end, by address and certificate, and reads no head without an end."""
+
+    most_head_bytes = 0
+    _head_bytes = 0
+    _is_in_head = False
+    _is_refused = False
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_refused:
+            return
+        head = self.headers
+        super().data_received(data)
+        # what one piece holds besides the rest of this head is no part of it
+        if self._is_in_head and self.headers is head:
+            self._head_bytes += len(data)
+            if self._head_bytes > self.most_head_bytes:
+                self._refuse(exchange.too_large_head(self.most_head_bytes))
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._head_bytes, self._is_in_head = 0, True
+        scope = cast(dict[str, object], self.scope)
+        scope["peer"] = self.client[0] if self.client else None
+        if self.scheme == "https":
+            tls: ssl.SSLObject = self.transport.get_extra_info("ssl_object")
+            scope["client_certificate"] = tls.getpeercert(binary_form=True)
+
+    def on_headers_complete(self) -> None:
+        self._is_in_head = False
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(Invalid(_NO_HTTP))
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """A wish for another protocol may be ignored; there is nothing to install."""
+
+    def _refuse(self, refusal: Refusal) -> None:
+        """Nothing more can be understood; whoever is still sending hears the answer before the end."""
+        self._is_refused = True
+        trace_id = exchange.new_trace_id()
+        reply = presenting.refuse(emx2.DIALECT.render, refusal, None)
+        log.info("connection refused", kind=reply.kind, status=reply.status, trace=trace_id)
+        given = (b"%s: %s" % pair for pair in self.server_state.default_headers)
+        self.transport.write(_as_http(reply, [*given, b"x-trace-id: " + trace_id.encode()]))
+        self.loop.call_later(_LINGERING_SECONDS, self.transport.close)
+
+
+def reading(most_bytes: int) -> type[Connection]:
+    """Connections that read no larger head than this; uvicorn asks for a class and leaves no other way to tell it."""
+    return type("Connection", (Connection,), {"most_head_bytes": most_bytes})
+
+
+def _as_http(reply: Reply, headers: list[bytes]) -> bytes:
+    status = HTTPStatus(reply.status)
+    lines = [
+        b"HTTP/1.1 %d %s" % (status, status.phrase.encode()),
+        *headers,
+        b"content-type: " + reply.content_type,
+        b"content-length: %d" % len(reply.body),
+        b"connection: close",
+    ]
+    return b"\r\n".join([*lines, b"", reply.body])
