@@ -106,9 +106,12 @@ def _working(bench: Bench) -> Iterator["subprocess.Popen[str]"]:
     worker = bench.start()
     try:
         yield worker
-    finally:
         worker.terminate()
         worker.communicate(timeout=20)
+    finally:
+        # whatever became of the test, no worker outlives it
+        worker.kill()
+        worker.communicate()
 
 
 def _ends_within(descriptor: int, seconds: float) -> bool:
