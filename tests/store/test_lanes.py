@@ -78,8 +78,9 @@ def test_the_counts_follow_every_move_and_removal(store: Store) -> None:
 
 
 def test_the_oldest_ready_job_says_how_long_the_queue_is(store: Store) -> None:
-    first = added(store, "a")
-    added(store, "b")
+    first = added(store, "a", priority=-3)
+    added(store, "b", BARE, priority=7)
+    added(store, "c", priority=-3)
 
     assert first.created_at == store.read(lambda tx: lanes.oldest_ready(tx, "emx2"))
     assert None is store.read(lambda tx: lanes.oldest_ready(tx, "torc"))

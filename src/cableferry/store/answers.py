@@ -20,10 +20,12 @@ _FINISH = statement(
     "answer_finished",
     "UPDATE answers SET status = ?, content_type = ?, body = ? WHERE caller = ? AND idempotency_key = ?",
 )
+# Postgres would read the whole table for the IN of a subquery, not for an array of places
 _PURGE = statement(
     "answers_forgotten",
-    """DELETE FROM answers WHERE (caller, idempotency_key) IN
+    sqlite="""DELETE FROM answers WHERE (caller, idempotency_key) IN
     (SELECT caller, idempotency_key FROM answers WHERE at < ? ORDER BY at LIMIT ?)""",
+    postgres="DELETE FROM answers WHERE ctid = ANY (ARRAY(SELECT ctid FROM answers WHERE at < ? ORDER BY at LIMIT ?))",
 )
 
 

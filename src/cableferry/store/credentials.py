@@ -38,9 +38,7 @@ _STILL_USABLE = statement(
     """SELECT 1 FROM credentials
     WHERE key = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)""",
 )
-_REVOKE = statement(
-    "credential_revoked", "UPDATE credentials SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
-)
+_REVOKE = statement("credential_revoked", "UPDATE credentials SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL")
 _END = statement("credential_ends_at", "UPDATE credentials SET expires_at = ? WHERE id = ?")
 _TOUCH = statement("credential_used", "UPDATE credentials SET last_used_at = ? WHERE key = ?")
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from cableferry.core.jobs import Filter, State
+from cableferry.core.jobs import HELD, Filter, State
 from cableferry.core.paging import Page
 from cableferry.store.tx import Row, Tx, moment, statement
 
@@ -13,31 +13,27 @@ Lane = tuple[str, str | None]
 
 _STATES = {state.value: state for state in State}
 
-# the order of a lane is decided here: priority, then age; SKIP LOCKED lets servers claim side by side
-_LANE = "SELECT key, priority FROM jobs WHERE pool = ? AND state = 'ready' AND processor = ? AND profile = ?"
-_LANE_NONE = "SELECT key, priority FROM jobs WHERE pool = ? AND state = 'ready' AND processor = ? AND profile IS NULL"
+# the order of a lane is decided here: priority, then age; SKIP LOCKED lets servers claim side by side.
+# no profile is an empty one, as in the index: Postgres would sort a whole lane found by IS NULL
+_LANE = """SELECT key, priority FROM jobs
+    WHERE pool = ? AND state = 'ready' AND processor = ? AND coalesce(profile, '') = ?"""
 _QUEUE = "SELECT key, priority FROM jobs WHERE pool = ? AND state = 'ready'"
 _IN_ORDER = " ORDER BY priority DESC, key LIMIT ?"
 _LANE_HEAD = statement("lane_head", _LANE + _IN_ORDER)
-_LANE_NONE_HEAD = statement("lane_without_profile_head", _LANE_NONE + _IN_ORDER)
 _LANE_LOCKED = statement(
     "lane_head_locked", sqlite=_LANE + _IN_ORDER, postgres=_LANE + _IN_ORDER + " FOR UPDATE SKIP LOCKED"
-)
-_LANE_NONE_LOCKED = statement(
-    "lane_without_profile_head_locked",
-    sqlite=_LANE_NONE + _IN_ORDER,
-    postgres=_LANE_NONE + _IN_ORDER + " FOR UPDATE SKIP LOCKED",
 )
 _QUEUE_PAGE = statement("queue_page", _QUEUE + _IN_ORDER + " OFFSET ?")
 _QUEUE_OF_PROFILE_PAGE = statement("queue_page_of_profile", _QUEUE + " AND profile = ?" + _IN_ORDER + " OFFSET ?")
 
-# one statement per state, since only a literal state lets a partial index answer
+# one statement per state, since only a literal state lets a partial index answer; the plus keeps SQLite
+# from reading all jobs in the order of their keys to find the few that are held
 _PAGES = {
     state: statement(
         f"jobs_{state or 'of_all_states'}_page",
         f"""SELECT key FROM jobs WHERE pool = ? {f"AND state = '{state}'" if state else ""}
         AND (CAST(? AS TEXT) = '' OR processor = ?) AND (CAST(? AS TEXT) = '' OR profile = ?)
-        ORDER BY key LIMIT ? OFFSET ?""",
+        ORDER BY {"+key" if state in HELD else "key"} LIMIT ? OFFSET ?""",
     )
     for state in (None, *State)
 }
@@ -50,7 +46,18 @@ _TALLIES = statement(
         UNION ALL SELECT pool, state, processor, profile, jobs FROM tally_changes
     ) AS t WHERE pool = ? GROUP BY 1, 2, 3 HAVING sum(jobs) <> 0""",
 )
-_OLDEST = statement("oldest_ready", "SELECT min(created_at) FROM jobs WHERE pool = ? AND state = 'ready'")
+# one step down the index per priority, whose first key is its oldest job, instead of a look at every ready job
+_OLDEST = statement(
+    "oldest_ready",
+    """WITH RECURSIVE levels (priority) AS (
+        SELECT max(priority) FROM jobs WHERE pool = ? AND state = 'ready'
+        UNION ALL
+        SELECT (SELECT max(j.priority) FROM jobs j WHERE j.pool = ? AND j.state = 'ready' AND j.priority < l.priority)
+        FROM levels l WHERE l.priority IS NOT NULL
+    ) SELECT min(created_at) FROM jobs WHERE key IN (
+        SELECT (SELECT min(j.key) FROM jobs j WHERE j.pool = ? AND j.state = 'ready' AND j.priority = l.priority)
+        FROM levels l)""",
+)
 
 
 class Tally(msgspec.Struct, frozen=True, gc=False):
@@ -65,17 +72,13 @@ class Tally(msgspec.Struct, frozen=True, gc=False):
 def lane_head(tx: Tx, pool: str, lane: Lane, most: int) -> list[Row]:
     """(key, priority) of the first ready jobs of a lane."""
     processor, profile = lane
-    if profile is None:
-        return tx.all(_LANE_NONE_HEAD, (pool, processor, most))
-    return tx.all(_LANE_HEAD, (pool, processor, profile, most))
+    return tx.all(_LANE_HEAD, (pool, processor, profile or "", most))
 
 
 def lane_head_locked(tx: Tx, pool: str, lane: Lane, most: int) -> list[Row]:
     """The same, kept from every other claim until this transaction ends."""
     processor, profile = lane
-    if profile is None:
-        return tx.all(_LANE_NONE_LOCKED, (pool, processor, most))
-    return tx.all(_LANE_LOCKED, (pool, processor, profile, most))
+    return tx.all(_LANE_LOCKED, (pool, processor, profile or "", most))
 
 
 def queue_page(tx: Tx, pool: str, profile: str | None, page: Page) -> list[int]:
@@ -99,5 +102,5 @@ def tallies(tx: Tx, pool: str) -> list[Tally]:
 
 
 def oldest_ready(tx: Tx, pool: str) -> datetime | None:
-    row = tx.one(_OLDEST, (pool,))
+    row = tx.one(_OLDEST, (pool, pool, pool))
     return moment(row[0]) if row else None

@@ -14,10 +14,12 @@ _SPEND_WITH_CREDENTIAL = statement(
     WHERE key = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)
     ON CONFLICT (nonce) DO NOTHING""",
 )
-# `seq` grows with `at`, so the oldest are found without an index on the time
+# `seq` grows with `at`, so the oldest are found without an index on the time; Postgres would read the
+# whole table for the IN of a subquery, not for an array
 _PURGE = statement(
     "nonces_forgotten",
-    "DELETE FROM nonces WHERE seq IN (SELECT seq FROM nonces ORDER BY seq LIMIT ?) AND at < ?",
+    sqlite="DELETE FROM nonces WHERE seq IN (SELECT seq FROM nonces ORDER BY seq LIMIT ?) AND at < ?",
+    postgres="DELETE FROM nonces WHERE seq = ANY (ARRAY(SELECT seq FROM nonces ORDER BY seq LIMIT ?)) AND at < ?",
 )
 
 

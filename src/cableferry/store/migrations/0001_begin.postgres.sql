@@ -32,7 +32,7 @@ CREATE TABLE jobs (
     due_at BIGINT,
     ends_by BIGINT
 );
-CREATE INDEX jobs_ready ON jobs (pool, processor, profile, priority DESC, key) WHERE state = 'ready';
+CREATE INDEX jobs_ready ON jobs (pool, processor, coalesce(profile, ''), priority DESC, key) WHERE state = 'ready';
 CREATE INDEX jobs_queue ON jobs (pool, priority DESC, key) WHERE state = 'ready';
 CREATE INDEX jobs_held ON jobs (worker, processor, profile)
     WHERE state = 'claimed' OR state = 'submitted' OR state = 'running' OR state = 'suspect';
@@ -75,7 +75,7 @@ CREATE TABLE tombstones (
     deleted_at BIGINT NOT NULL,
     slurm_job_id TEXT
 );
-CREATE INDEX tombstones_worker ON tombstones (worker) WHERE worker IS NOT NULL;
+CREATE INDEX tombstones_at ON tombstones (deleted_at);
 
 -- how many jobs are in each state: folded rows, and changes appended by triggers so that
 -- transactions never queue for one row; a sweep folds the changes in

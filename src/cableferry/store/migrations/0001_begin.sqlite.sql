@@ -32,7 +32,7 @@ CREATE TABLE jobs (
     due_at INTEGER,
     ends_by INTEGER
 );
-CREATE INDEX jobs_ready ON jobs (pool, processor, profile, priority DESC, key) WHERE state = 'ready';
+CREATE INDEX jobs_ready ON jobs (pool, processor, coalesce(profile, ''), priority DESC, key) WHERE state = 'ready';
 CREATE INDEX jobs_queue ON jobs (pool, priority DESC, key) WHERE state = 'ready';
 CREATE INDEX jobs_held ON jobs (worker, processor, profile)
     WHERE state = 'claimed' OR state = 'submitted' OR state = 'running' OR state = 'suspect';
@@ -75,7 +75,7 @@ CREATE TABLE tombstones (
     deleted_at INTEGER NOT NULL,
     slurm_job_id TEXT
 ) WITHOUT ROWID;
-CREATE INDEX tombstones_worker ON tombstones (worker) WHERE worker IS NOT NULL;
+CREATE INDEX tombstones_at ON tombstones (deleted_at);
 
 -- how many jobs are in each state, kept by triggers so that a count costs the same at any size
 CREATE TABLE tallies (
