@@ -67,13 +67,14 @@ def test_a_sweep_that_fails_is_tried_again_and_counted(store: Store, log: io.Byt
     numbers = Metrics(lambda: 0)
     runs: list[str] = []
 
-    def fail_once(tx: Tx) -> None:
+    def fail_once(tx: Tx) -> int:
         runs.append("run")
         if len(runs) == 1:
             raise ValueError("the first one fails")
+        return 0
 
     async def story() -> None:
-        sweeping = asyncio.create_task(background.run([Sweep("test", 0.001, fail_once)], store, numbers))
+        sweeping = asyncio.create_task(background.run([Sweep("test", 0.001, fail_once, 1)], store, numbers))
         async with asyncio.timeout(20):
             while 'cableferry_sweeps_total{outcome="done",sweep="test"} 1.0' not in _page(store, numbers):
                 await asyncio.to_thread(store.read, lambda tx: None)
@@ -83,6 +84,26 @@ def test_a_sweep_that_fails_is_tried_again_and_counted(store: Store, log: io.Byt
 
     assert 'cableferry_sweeps_total{outcome="failed",sweep="test"} 1.0' in _page(store, numbers)
     assert b"the first one fails" in log.getvalue()
+
+
+def test_a_sweep_with_more_to_do_than_a_portion_goes_on_at_once(store: Store) -> None:
+    numbers, left = Metrics(lambda: 0), [25]
+
+    def take_ten(tx: Tx) -> int:
+        taken = min(10, left[0])
+        left[0] -= taken
+        return taken
+
+    async def story() -> None:
+        sweeping = asyncio.create_task(background.run([Sweep("test", 3600, take_ten, 10)], store, numbers))
+        async with asyncio.timeout(20):
+            while left[0]:
+                await asyncio.to_thread(store.read, lambda tx: None)
+        sweeping.cancel()
+
+    asyncio.run(story())
+
+    assert [0] == left
 
 
 def test_a_silent_claim_is_resolved_by_the_server_itself(tmp_path: Path) -> None:

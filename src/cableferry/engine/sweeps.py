@@ -12,7 +12,10 @@ from cableferry.store.tx import Tx
 NONCES_KEPT = timedelta(seconds=900)
 ANSWERS_KEPT = timedelta(hours=24)
 TOMBSTONES_KEPT = timedelta(days=30)
-_BATCH = 5000
+# how much one transaction does; more would keep others waiting
+RESOLVED_AT_ONCE = 500
+FORGOTTEN_AT_ONCE = 5_000
+FOLDED_AT_ONCE = pulse.FOLDED_AT_ONCE
 
 
 def beat(tx: Tx, tolerance: timedelta) -> timedelta:
@@ -32,7 +35,7 @@ def awake(tx: Tx) -> timedelta:
     return beat(tx, timedelta(0))
 
 
-def resolve_stalled(tx: Tx, rules: Rules, tolerance: timedelta, most: int = 500) -> int:
+def resolve_stalled(tx: Tx, rules: Rules, tolerance: timedelta, most: int = RESOLVED_AT_ONCE) -> int:
     """Resolve what has been silent for too long, counting only time in which it could have been heard."""
     beat(tx, tolerance)
     return jobs.resolve_stalled(tx, rules, most)
@@ -40,8 +43,8 @@ def resolve_stalled(tx: Tx, rules: Rules, tolerance: timedelta, most: int = 500)
 
 def purge(tx: Tx) -> int:
     """Forget nonces, answers, tombstones and sessions that can no longer matter; return how many."""
-    gone = nonces.purge(tx, tx.now - NONCES_KEPT, _BATCH)
-    gone += answers.purge(tx, tx.now - ANSWERS_KEPT, _BATCH)
+    gone = nonces.purge(tx, tx.now - NONCES_KEPT, FORGOTTEN_AT_ONCE)
+    gone += answers.purge(tx, tx.now - ANSWERS_KEPT, FORGOTTEN_AT_ONCE)
     gone += sessions.purge(tx)
     return gone + rows.forget_tombstones(tx, tx.now - TOMBSTONES_KEPT)
 

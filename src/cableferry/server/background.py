@@ -20,20 +20,25 @@ JITTER = 0.2
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """One use case of the engine and how often it runs; it is safe in several processes at once."""
+    """One use case of the engine and how often it runs; it is safe in several processes at once.
+
+    It does at most a portion in one transaction, and says how much it did.
+    """
 
     name: str
     seconds: float
-    run: Callable[[Tx], object]
+    run: Callable[[Tx], int]
+    portion: int
 
 
 def roll_call(rules: Rules, sweep_seconds: float) -> tuple[Sweep, ...]:
     # a gap of a few missed beats is a busy server, a longer one is a server that was down
     tolerance = timedelta(seconds=max(15.0, 4 * sweep_seconds))
+    resolve = partial(sweeps.resolve_stalled, rules=rules, tolerance=tolerance)
     return (
-        Sweep("stalled", sweep_seconds, partial(sweeps.resolve_stalled, rules=rules, tolerance=tolerance)),
-        Sweep("purge", 60, sweeps.purge),
-        Sweep("tallies", 5, sweeps.fold_tallies),
+        Sweep("stalled", sweep_seconds, resolve, sweeps.RESOLVED_AT_ONCE),
+        Sweep("purge", 60, sweeps.purge, sweeps.FORGOTTEN_AT_ONCE),
+        Sweep("tallies", 5, sweeps.fold_tallies, sweeps.FOLDED_AT_ONCE),
     )
 
 
@@ -46,16 +51,18 @@ async def run(sweeps: Sequence[Sweep], store: Store, metrics: Metrics) -> None:
 
 async def _repeat(sweep: Sweep, store: Store, metrics: Metrics) -> None:
     while True:
-        await _once(sweep, store, metrics)
+        while await _once(sweep, store, metrics) >= sweep.portion:
+            pass  # a whole portion: there is more than one transaction should do
         await asyncio.sleep(sweep.seconds * (1 - JITTER + 2 * JITTER * random.random()))  # noqa: S311  # no secret
 
 
-async def _once(sweep: Sweep, store: Store, metrics: Metrics) -> None:
-    """One that fails is tried again when its time comes."""
+async def _once(sweep: Sweep, store: Store, metrics: Metrics) -> int:
+    """How much was done; one that fails is tried again when its time comes."""
     try:
-        await store.awrite(sweep.run)
+        done = await store.awrite(sweep.run)
     except Exception:
         log.exception("sweep failed", sweep=sweep.name)
         metrics.swept(sweep.name, "failed")
-    else:
-        metrics.swept(sweep.name, "done")
+        return 0
+    metrics.swept(sweep.name, "done")
+    return done

@@ -13,14 +13,16 @@ _BEAT = statement(
     "pulse_beat",
     "INSERT INTO pulse (one, beat_at) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET beat_at = excluded.beat_at",
 )
+FOLDED_AT_ONCE = 50_000
 _FOLD = statement(
     "tally_changes_folded",
-    sqlite="DELETE FROM tallies WHERE jobs = 0",
-    postgres="""WITH gone AS (DELETE FROM tally_changes WHERE key IN (
-        SELECT key FROM tally_changes ORDER BY key LIMIT 50000 FOR UPDATE SKIP LOCKED) RETURNING *)
-    INSERT INTO tallies (pool, state, processor, profile, jobs)
+    sqlite="DELETE FROM tallies WHERE jobs = 0 RETURNING 1",
+    postgres=f"""WITH gone AS (DELETE FROM tally_changes WHERE key IN (
+        SELECT key FROM tally_changes ORDER BY key LIMIT {FOLDED_AT_ONCE} FOR UPDATE SKIP LOCKED) RETURNING *),
+    folded AS (INSERT INTO tallies (pool, state, processor, profile, jobs)
     SELECT pool, state, processor, profile, sum(jobs) FROM gone GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
-    ON CONFLICT (pool, state, processor, profile) DO UPDATE SET jobs = tallies.jobs + excluded.jobs""",
+    ON CONFLICT (pool, state, processor, profile) DO UPDATE SET jobs = tallies.jobs + excluded.jobs)
+    SELECT count(*) FROM gone""",
 )
 
 
@@ -34,5 +36,5 @@ def beat(tx: Tx) -> None:
 
 
 def fold_tallies(tx: Tx) -> int:
-    """Keep the counts short: what triggers appended becomes one row per state and lane."""
-    return tx.run(_FOLD)
+    """Keep the counts short: what triggers appended becomes one row per state and lane; return how many were."""
+    return sum(count for (count,) in tx.all(_FOLD))
