@@ -1,5 +1,6 @@
 """Users against a real server: signing in, cookies, CSRF, tokens, throttling, and what each role may do."""
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -13,12 +14,14 @@ from cableferry.dialects.endpoint import Endpoint
 from cableferry.engine import users
 from cableferry.server.passwords import Passwords
 from cableferry.server.settings import AuthSection, Secret
+from cableferry.store.tx import statement
 from cableferry.testing import stores
 from tests.server.serving import Reply, Server, bearer, encoded, serving, settings, signed, token
 
 PASSWORD = "the ferry leaves at dawn"
 SHARED = "the shared secret of all who have none"
 JOBS = "/api/hpc/jobs"
+_KEPT = statement("kept", "SELECT request FROM answers")
 HASHED = Passwords().hash("ann", PASSWORD)
 
 
@@ -48,6 +51,26 @@ def test_signing_in_sets_a_cookie_out_of_reach_of_scripts(server: Server) -> Non
     name, *rest = (part.strip() for part in reply.headers["set-cookie"].split(";"))
     assert name.startswith("cableferry_session=")
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(rest)
+
+
+def test_a_password_is_not_to_be_guessed_from_what_is_kept_of_a_repeated_sign_in(server: Server) -> None:
+    body = encoded({"name": "ann", "password": PASSWORD})
+    known = hashlib.sha256(b"POST\n/api/ui/login\n" + body).digest()
+
+    replies = [server.call("POST", "/api/ui/login", body, {"Idempotency-Key": "k"}) for _ in range(2)]
+
+    assert [reply.status for reply in replies] == [200, 200]
+    assert replies[1].headers["idempotent-replayed"] == "true"
+    kept = server.store.read(lambda tx: tx.all(_KEPT))
+    assert [known] != [request for (request,) in kept]
+
+
+def test_every_endpoint_that_takes_a_password_keeps_its_secret() -> None:
+    asked = [each for module in dialects.ROLL_CALL for each in module.DIALECT.endpoints if each.body is not None]
+    takers = [each for each in asked if "password" in each.body.__struct_fields__]
+
+    assert [] == [each.path for each in takers if not each.keeps_secret]
+    assert takers
 
 
 def test_whoever_is_signed_in_is_known(server: Server) -> None:

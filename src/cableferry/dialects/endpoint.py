@@ -55,6 +55,7 @@ class Endpoint(msgspec.Struct, frozen=True):
 
     `prepare` runs before it in a thread, outside any transaction, for what is slow by design;
     its result is `call.prepared`. A `pure` endpoint has no transaction: its `tx` must not be used.
+    `keeps_secret` says that the request or the answer holds a secret, so neither is kept readable.
     """
 
     method: str

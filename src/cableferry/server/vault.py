@@ -1,8 +1,9 @@
-"""The key that seals secrets at rest: where it comes from, and AES-256-GCM with it."""
+"""The key that seals secrets at rest: where it comes from, and what is done with it."""
 
 import base64
 import binascii
 import contextlib
+import hmac
 import os
 import secrets
 from pathlib import Path
@@ -34,8 +35,12 @@ class Vault:
     def __init__(self, key: str) -> None:
         if len(key) < _SHORTEST:
             raise CannotStart(f"the credentials key has {len(key)} characters, it needs at least {_SHORTEST}")
-        kdf = HKDF(SHA256(), 32, salt=None, info=b"cableferry vault 1")
-        self._cipher = AESGCM(kdf.derive(key.encode()))
+        self._cipher = AESGCM(_derived(key, b"cableferry vault 1"))
+        self._marking = _derived(key, b"cableferry marks 1")
+
+    def mark(self, content: bytes) -> bytes:
+        """Tells the same content again and, without the key, nothing of it: not even to whoever guesses."""
+        return hmac.digest(self._marking, content, "sha256")
 
     def seal(self, content: bytes, about: str = ANSWER) -> bytes:
         nonce = secrets.token_bytes(_NONCE)
@@ -83,6 +88,10 @@ def made_key(path: Path) -> str:
         if len(base64.b64decode(key, validate=True)) == 32:
             return key
     raise CannotStart(f"{path} does not hold a key as it was made: restore it from a backup")
+
+
+def _derived(key: str, purpose: bytes) -> bytes:
+    return HKDF(SHA256(), 32, salt=None, info=purpose).derive(key.encode())
 
 
 def _make(path: Path) -> None:

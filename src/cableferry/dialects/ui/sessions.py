@@ -134,7 +134,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "POST", f"{PREFIX}/me/password", set_my_password, Need.SELF, "Change one's own password",
         answer=bodies.UserBody, mode="write", body=bodies.PasswordBody, refusals=(429,),
-        prepare=prove_again, needs_protocol_headers=False,
+        prepare=prove_again, needs_protocol_headers=False, keeps_secret=True,
     ),
     Endpoint(
         "GET", f"{PREFIX}/sessions", find, Need.SELF, "List the browsers one is signed in with",

@@ -62,7 +62,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "POST", f"{PREFIX}/users", create, Need.OWN, "Create a user",
         answer=bodies.UserBody, mode="write", body=bodies.CreateUserBody, status=201, refusals=(409, 429),
-        prepare=hash_first, needs_protocol_headers=False,
+        prepare=hash_first, needs_protocol_headers=False, keeps_secret=True,
     ),
     Endpoint(
         "GET", _ONE, get, Need.OWN, "Show a user",
@@ -76,7 +76,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "POST", f"{_ONE}/password", set_password, Need.OWN, "Give a user a new password, signed out everywhere",
         answer=bodies.UserBody, mode="write", body=bodies.PasswordBody, refusals=(404, 429),
-        prepare=hash_new, needs_protocol_headers=False,
+        prepare=hash_new, needs_protocol_headers=False, keeps_secret=True,
     ),
     Endpoint(
         "POST", f"{_ONE}/disable", disable, Need.OWN, "Let a user in no more",
