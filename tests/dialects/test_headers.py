@@ -145,5 +145,12 @@ def test_a_job_has_an_etag_that_changes_with_it(desk: Desk) -> None:
     assert changed.status == 200
 
 
+@pytest.mark.parametrize("known", ['W/"1"', '"0", "1"', '"0",W/"1"', "*"], ids=["weak", "list", "weak list", "any"])
+def test_what_a_proxy_makes_of_an_etag_is_the_same_etag(desk: Desk, known: str) -> None:
+    job = desk.job_in("PENDING")
+
+    assert desk.client.get(f"{JOBS}/{job}", {"If-None-Match": known}).status == 304
+
+
 def test_an_old_timestamp_is_no_matter_without_a_signature(client: Client) -> None:
     assert client.get(JOBS, {"X-Timestamp": str(int(time.time()) - 10**6)}).status == 200

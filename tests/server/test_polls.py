@@ -146,6 +146,21 @@ def test_a_job_that_did_not_change_is_not_sent_again(client: Client) -> None:
     assert client.get(f"/api/hpc/jobs/{job}?wait=1", {"If-None-Match": etag}).status == 304
 
 
+def test_an_etag_that_a_proxy_made_weak_is_waited_on(client: Client) -> None:
+    job = _create(client)
+    etag = client.get(f"/api/hpc/jobs/{job}").headers["etag"]
+
+    assert client.get(f"/api/hpc/jobs/{job}?wait=1", {"If-None-Match": f"W/{etag}"}).status == 304
+
+
+def test_a_list_has_no_etag_to_know(client: Client) -> None:
+    started = time.monotonic()
+
+    reply = client.get("/api/hpc/jobs?wait=1", {"If-None-Match": '"1"'})
+
+    assert (reply.status, time.monotonic() - started >= 1) == (200, True)
+
+
 def test_nobody_waits_for_a_job_that_is_over(client: Client) -> None:
     job = _create(client)
     etag = client.post(f"/api/hpc/jobs/{job}/cancel").headers["etag"]

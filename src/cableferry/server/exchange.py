@@ -74,6 +74,14 @@ class Request(msgspec.Struct, eq=False):
         value = self.headers.get(name)
         return None if value is None else value.decode("latin-1")
 
+    def knows(self, etag: str | None) -> bool:
+        """Whether the client has this version already; a proxy may have made its tag weak."""
+        known = self.header(b"if-none-match")
+        if known is None or etag is None:
+            return False
+        tags = [tag.strip().removeprefix("W/") for tag in known.split(",")]
+        return etag in tags or tags == ["*"]
+
 
 class Reply(msgspec.Struct, frozen=True):
     """An answer in bytes."""

@@ -74,8 +74,8 @@ class Polls:
 
     async def _look_until(self, poll: Poll, waiter: Waiter, deadline: float) -> Reply:
         value = await self._look(poll)
-        known = poll.request.header(b"if-none-match") or _etag(value)
-        while not self._is_worth_telling(poll.endpoint, poll.call, value, known):
+        first = _etag(value)
+        while not self._is_worth_telling(poll, value, first):
             is_in_time = await waiter.until(deadline)
             if waiter.is_gone:
                 raise Disconnected
@@ -85,11 +85,12 @@ class Polls:
                 break
         return present(poll.endpoint, poll.request, value)
 
-    def _is_worth_telling(self, endpoint: Endpoint, call: Call, value: Value, known: str | None) -> bool:
-        if endpoint.waits is None or self._live.is_closing:
+    def _is_worth_telling(self, poll: Poll, value: Value, first: str | None) -> bool:
+        waits = poll.endpoint.waits
+        if waits is None or self._live.is_closing:
             return True
         body = value.body if isinstance(value, Answer) else value
-        return _etag(value) != known or endpoint.waits.is_worth_telling(call, body)
+        return _is_new(poll.request, _etag(value), first) or waits.is_worth_telling(poll.call, body)
 
     async def _look(self, poll: Poll) -> Value:
         look = self._looks.get(poll.likeness)
@@ -106,6 +107,13 @@ class Polls:
 
 def _topics(poll: Poll) -> tuple[str, ...]:
     return poll.endpoint.waits.topics(poll.call) if poll.endpoint.waits else ()
+
+
+def _is_new(request: Request, etag: str | None, first: str | None) -> bool:
+    """Whether this is not the version that the client has, or, when it says of none, not the one it came upon."""
+    if b"if-none-match" in request.headers and etag is not None:
+        return not request.knows(etag)
+    return etag != first
 
 
 def _etag(value: Value) -> str | None:

@@ -19,9 +19,8 @@ def present(endpoint: Endpoint, request: Request, value: Value) -> Reply:
     """The endpoint's answer; one that the client has already is told by its ETag alone."""
     if not isinstance(value, Answer):
         return Reply(endpoint.status, _encoded(value))
-    etag = value.headers.get("ETag")
     headers = pairs(value.headers)
-    if etag is not None and request.headers.get(b"if-none-match") == etag.encode():
+    if request.knows(value.headers.get("ETag")):
         return Reply(304, headers=headers)
     return Reply(value.status or endpoint.status, _encoded(value.body), headers=headers)
 
