@@ -13,7 +13,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def render(refusal: Refusal, request_id: str | None, words: Mapping[object, str] | None = None) -> Rendered:
-    """`words` spell the states in the refusal's facts."""
+    """`words` spell the state that the refusal names."""
     status = denials.status_of(refusal)
     document: dict[str, object] = {
         "type": f"urn:cableferry:problem:{refusal.kind}",
@@ -25,6 +25,8 @@ def render(refusal: Refusal, request_id: str | None, words: Mapping[object, str]
         document |= {"instance": f"urn:request:{request_id}", "request_id": request_id}
     if refusal.kind in _RETRYABLE:
         document["retryable"] = True
-    known = words or {}
-    document |= {name: known.get(fact, fact) for name, fact in refusal.facts.items() if fact is not None}
+    document |= {name: fact for name, fact in refusal.facts.items() if fact is not None}
+    state = document.get("current_state")
+    if words is not None and state is not None:
+        document["current_state"] = words.get(state, state)
     return Rendered(_ENCODER.encode(document), b"application/problem+json")

@@ -119,7 +119,7 @@ def recorder(numbers: Metrics, traces: Traces | None) -> Callable[[Request, Repl
 
 
 def open_store(settings: Settings) -> Store:
-    pool_size = settings.database.pool_size if "postgres" in settings.database_url[:10] else None
+    pool_size = settings.database.pool_size if connect.kind_of(settings.database_url) == "postgres" else None
     return connect.open_store(settings.database_url, upgrade=True, pool_size=pool_size)
 
 

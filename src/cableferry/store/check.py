@@ -30,17 +30,23 @@ class Checkup(msgspec.Struct, frozen=True):
     problems: list[str]
 
 
+def version(tx: Tx) -> tuple[int, str]:
+    """The last migration of the database and its name."""
+    number, name = tx.one(_VERSION) or (0, "nothing")
+    return number, name
+
+
 def check(store: Store) -> Checkup:
     """Look at one snapshot; it may take a while on a big database and keeps nobody waiting."""
     return store.read(_look)
 
 
 def _look(tx: Tx) -> Checkup:
-    version, name = tx.one(_VERSION) or (0, "nothing")
+    number, name = version(tx)
     damage = [f"the file is damaged: {found}" for (found,) in tx.all(_DAMAGE) if found != "ok"]
     orphans = [f"row {row[1]} of {row[0]} refers to a row of {row[2]} that is gone" for row in tx.all(_ORPHANS)]
     tallies = [
         f"pool {pool} has {counted} jobs in state {state} of {processor}/{profile or '-'}, its tally says {kept}"
         for pool, state, processor, profile, kept, counted in tx.all(_WRONG_TALLIES)
     ]
-    return Checkup(version, name, damage + orphans + tallies)
+    return Checkup(number, name, damage + orphans + tallies)

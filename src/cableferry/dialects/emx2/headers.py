@@ -3,11 +3,9 @@
 import re
 from collections.abc import Mapping
 
-import msgspec
-
 from cableferry.core import signing
 from cableferry.core.errors import Invalid, Kind, Refusal
-from cableferry.dialects import denials
+from cableferry.dialects import problems
 from cableferry.dialects.endpoint import Headers, Rendered
 from cableferry.wire.emx2 import VERSION
 from cableferry.wire.emx2.words import WORDS
@@ -16,8 +14,6 @@ VERSIONS = (VERSION,)
 REQUIRED = ("X-EMX2-API-Version", "X-Request-Id", "X-Timestamp")
 
 _UUID = re.compile(rb"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_RETRYABLE = frozenset({Kind.CHANGED_MEANWHILE, Kind.TOO_MANY, Kind.UNAVAILABLE, Kind.CLOCK_SKEW})
-_ENCODER = msgspec.json.Encoder()
 _STATUS_WORDS: Mapping[object, str] = {state.value: word for state, word in WORDS.items()}
 
 
@@ -44,21 +40,5 @@ def _missing(headers: Headers) -> Invalid:
 
 
 def render(refusal: Refusal, request_id: str | None) -> Rendered:
-    """An RFC 9457 problem document."""
-    status = denials.status_of(refusal)
-    document: dict[str, object] = {
-        "type": f"urn:cableferry:problem:{refusal.kind}",
-        "title": status.phrase,
-        "status": int(status),
-        "detail": refusal.detail,
-    }
-    if request_id is not None:
-        document |= {"instance": f"urn:request:{request_id}", "request_id": request_id}
-    if refusal.kind in _RETRYABLE:
-        document["retryable"] = True
-    document |= {name: _said(name, fact) for name, fact in refusal.facts.items() if fact is not None}
-    return Rendered(_ENCODER.encode(document), b"application/problem+json")
-
-
-def _said(name: str, fact: object) -> object:
-    return _STATUS_WORDS.get(fact, fact) if name == "current_state" else fact
+    """A problem document with the protocol's words for states."""
+    return problems.render(refusal, request_id, _STATUS_WORDS)
