@@ -41,6 +41,21 @@ def test_the_same_request_again_gets_the_same_answer(client: Client) -> None:
     assert _count(client) == 1
 
 
+def test_the_same_answer_says_where_the_job_is_and_which_version(client: Client) -> None:
+    first, second = _create(client, "k"), _create(client, "k")
+
+    told = {"location", "etag"}
+    assert told <= set(first.headers)
+    assert {name: second.headers.get(name) for name in told} == {name: first.headers[name] for name in told}
+
+
+def test_an_answer_that_holds_a_secret_is_never_to_be_stored_on_the_way(client: Client) -> None:
+    path, key = "/api/hpc/workers/w/credentials/issue", {"Idempotency-Key": "k"}
+    client.post(path, {}, key)
+
+    assert client.post(path, {}, key).headers["cache-control"] == "no-store"
+
+
 def test_another_key_is_another_request(client: Client) -> None:
     _create(client, "k1")
     _create(client, "k2")

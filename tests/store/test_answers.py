@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cableferry.store import answers
-from cableferry.store.answers import Stored
+from cableferry.store.answers import Kept, Stored
 from cableferry.store.tx import Store, Tx
 from tests.store import rows
 
@@ -17,7 +17,7 @@ NOW = datetime(2031, 5, 6, tzinfo=UTC)
 def _answer(tx: Tx, body: bytes = b"{}", caller: str = "a", at: datetime = NOW) -> Stored | None:
     stored = answers.begin(tx, caller, "key", b"digest", at)
     if stored is None:
-        answers.finish(tx, caller, "key", 201, "application/json", body)
+        answers.finish(tx, caller, "key", Kept(201, "application/json", '{"etag":"1"}', body))
     return stored
 
 
@@ -29,7 +29,7 @@ def test_the_next_one_finds_the_answer_byte_for_byte(store: Store) -> None:
     body = bytes(range(256))
     store.write(lambda tx: _answer(tx, body))
 
-    assert store.write(_answer) == Stored(b"digest", 201, "application/json", body)
+    assert store.write(_answer) == Stored(b"digest", 201, "application/json", '{"etag":"1"}', body)
 
 
 def test_two_callers_may_choose_the_same_key(store: Store) -> None:
@@ -57,7 +57,7 @@ def test_twins_at_once_do_the_work_once_and_get_one_answer(store: Store) -> None
         if stored is not None:
             return stored.body
         rows.add(tx, "done")
-        answers.finish(tx, "a", "key", 200, None, b"the answer")
+        answers.finish(tx, "a", "key", Kept(200, None, "{}", b"the answer"))
         return b"the answer"
 
     def ask() -> bytes | None:

@@ -4,15 +4,22 @@ import hashlib
 from collections.abc import Callable
 from typing import Protocol
 
+import msgspec
+
 from cableferry.core.errors import Invalid, Kind, Refusal
 from cableferry.dialects.denials import Denial
 from cableferry.server.exchange import Reply, Request
 from cableferry.store import answers
-from cableferry.store.answers import Stored
+from cableferry.store.answers import Kept, Stored
 from cableferry.store.tx import Store, Tx
 
 Guard = Callable[[Tx], None]
 REPLAYED = (b"idempotent-replayed", b"true")
+
+# what else belongs to an answer; a cookie is for the one who got it first
+_KEPT = frozenset({b"cache-control", b"etag", b"location"})
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(dict[str, str])
 
 
 class Vault(Protocol):
@@ -69,11 +76,14 @@ class Keeper:
         body = stored.body or b""
         if self._vault is not None and body:
             body = self._vault.open(body)
-        return Reply(stored.status or 200, body, (stored.content_type or "").encode(), (REPLAYED,))
+        headers = (*_headers_of(stored), REPLAYED)
+        return Reply(stored.status or 200, body, (stored.content_type or "").encode(), headers)
 
     def remember(self, tx: Tx, reply: Reply) -> Reply:
         body = self._vault.seal(reply.body) if self._vault and reply.body else reply.body
-        answers.finish(tx, self._caller, self._key, reply.status, reply.content_type.decode(), body)
+        headers = {name.decode(): value.decode("latin-1") for name, value in reply.headers if name in _KEPT}
+        kept = Kept(reply.status, reply.content_type.decode(), _ENCODER.encode(headers).decode(), body)
+        answers.finish(tx, self._caller, self._key, kept)
         return reply
 
     def recall_or(self, tx: Tx, work: Once) -> Reply:
@@ -93,6 +103,11 @@ def is_kept(refusal: Refusal) -> bool:
 async def keep_refusal(store: Store, keeper: Keeper, reply: Reply) -> Reply:
     """A refusal undid its own record, so it is kept after the fact; a twin that came first wins."""
     return await store.awrite(lambda tx: keeper.recall_or(tx, lambda _: reply))
+
+
+def _headers_of(stored: Stored) -> list[tuple[bytes, bytes]]:
+    headers = _DECODER.decode(stored.headers or "{}")
+    return [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
 
 
 def _digest(request: Request, vault: Vault | None) -> bytes:

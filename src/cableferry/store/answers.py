@@ -14,11 +14,11 @@ _BEGIN = statement(
 )
 _STORED = statement(
     "answer_stored",
-    "SELECT request, status, content_type, body FROM answers WHERE caller = ? AND idempotency_key = ?",
+    "SELECT request, status, content_type, headers, body FROM answers WHERE caller = ? AND idempotency_key = ?",
 )
 _FINISH = statement(
     "answer_finished",
-    "UPDATE answers SET status = ?, content_type = ?, body = ? WHERE caller = ? AND idempotency_key = ?",
+    "UPDATE answers SET status = ?, content_type = ?, headers = ?, body = ? WHERE caller = ? AND idempotency_key = ?",
 )
 # Postgres would read the whole table for the IN of a subquery, not for an array of places
 _PURGE = statement(
@@ -29,12 +29,22 @@ _PURGE = statement(
 )
 
 
+class Kept(msgspec.Struct, frozen=True):
+    """An answer; its headers are a JSON object."""
+
+    status: int
+    content_type: str | None
+    headers: str
+    body: bytes
+
+
 class Stored(msgspec.Struct, frozen=True):
     """An earlier request under the same key, by its digest, and what it was answered."""
 
     request: bytes
     status: int | None
     content_type: str | None
+    headers: str | None
     body: bytes | None
 
 
@@ -46,11 +56,9 @@ def begin(tx: Tx, caller: str, key: str, request_digest: bytes, now: datetime) -
     return None if row is None else Stored(*row)
 
 
-def finish(  # noqa: PLR0913 # the columns of one row, and where it is
-    tx: Tx, caller: str, key: str, status: int, content_type: str | None, body: bytes
-) -> None:
+def finish(tx: Tx, caller: str, key: str, kept: Kept) -> None:
     """Keep the answer in the transaction that it tells about."""
-    tx.run(_FINISH, (status, content_type, body, caller, key))
+    tx.run(_FINISH, (kept.status, kept.content_type, kept.headers, kept.body, caller, key))
 
 
 def purge(tx: Tx, before: datetime, most: int) -> int:

@@ -154,6 +154,7 @@ CREATE TABLE answers (
     at BIGINT NOT NULL,
     status BIGINT,
     content_type TEXT,
+    headers TEXT,
     body BYTEA,
     PRIMARY KEY (caller, idempotency_key)
 );

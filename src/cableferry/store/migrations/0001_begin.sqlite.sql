@@ -134,6 +134,7 @@ CREATE TABLE answers (
     at INTEGER NOT NULL,
     status INTEGER,
     content_type TEXT,
+    headers TEXT,
     body BLOB,
     PRIMARY KEY (caller, idempotency_key)
 ) WITHOUT ROWID;
