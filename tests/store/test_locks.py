@@ -9,11 +9,15 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
+from cableferry.core.errors import Kind
 from cableferry.core.jobs import Draft, Job, State
+from cableferry.core.workers import Registration, Worker
 from cableferry.engine import sweeps
+from cableferry.engine import workers as registering
 from cableferry.store import jobs, lanes, nonces, pulse, workers
 from cableferry.store.tx import Store, Tx
-from tests.core.specimens import a_worker, seconds
+from tests.core.specimens import a_session, a_worker, seconds
+from tests.engine.world import RULES
 
 pytestmark = pytest.mark.postgres
 
@@ -111,6 +115,21 @@ def test_a_locked_worker_is_waited_for_so_that_its_free_slots_are_counted_once(
     assert waits(url, second)
     first.let_go()
     assert a_worker("w1") == second.result(20)
+
+
+def test_of_two_daemons_that_make_one_worker_known_the_second_sees_the_first(
+    store: Store, url: str, threads: ThreadPoolExecutor
+) -> None:
+    def register(boot: str) -> Callable[[Tx], Worker]:
+        said = Registration("w1", session=a_session(boot))
+        return lambda tx: registering.register(tx, RULES, said)
+
+    first = Holding(store, threads, register("boot-0001"))
+    second = threads.submit(store.write, register("boot-0002"))
+
+    assert waits(url, second)
+    first.let_go()
+    assert Kind.SESSION_CONFLICT is second.exception(20).kind
 
 
 @pytest.mark.parametrize("profile", ["gpu", None])

@@ -10,7 +10,7 @@ from cableferry.store.tx import News, Tx
 
 def register(tx: Tx, rules: Rules, said: Registration) -> Worker:
     """Make a worker known, or replace what it offered; with a session, only one daemon at a time."""
-    known = rows.lock(tx, said.id)
+    known = rows.lock(tx, said.id) or _newcomer(tx, said.id)
     if known is not None and said.session is not None:
         workers.check_takeover(known, said.session, tx.now, rules.session_ttl)
     worker = Worker(
@@ -61,3 +61,9 @@ def delete(tx: Tx, id: str) -> None:
     if rows.delete(tx, id) == 0:
         raise NotFound(f"worker {id} not found", Kind.UNKNOWN_WORKER)
     tx.announce(News("worker", id, "deleted"))
+
+
+def _newcomer(tx: Tx, id: str) -> Worker | None:
+    """A worker whom nobody knew a moment ago; None when it is still so and stays so."""
+    rows.lock_name(tx, id)
+    return rows.lock(tx, id)

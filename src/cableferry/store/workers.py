@@ -19,6 +19,10 @@ _LOCK = statement(
     sqlite=f"SELECT {_COLUMNS} FROM workers WHERE id = ?",
     postgres=f"SELECT {_COLUMNS} FROM workers WHERE id = ? FOR UPDATE",
 )
+# a worker that nobody knows yet has no row to lock: whoever registers it second waits, and then sees the first
+_LOCK_NAME = statement(
+    "worker_name_locked", sqlite="SELECT ?", postgres="SELECT pg_advisory_xact_lock(7238453, hashtext(?))"
+)
 _PUT = statement(
     "worker_registered",
     f"""INSERT INTO workers ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -49,6 +53,11 @@ def get(tx: Tx, id: str) -> Worker | None:
 def lock(tx: Tx, id: str) -> Worker | None:
     row = tx.one(_LOCK, (id,))
     return _worker(row) if row else None
+
+
+def lock_name(tx: Tx, id: str) -> None:
+    """Let nobody else make this worker known until this transaction ends."""
+    tx.one(_LOCK_NAME, (id,))
 
 
 def put(tx: Tx, worker: Worker) -> None:
