@@ -183,6 +183,14 @@ def test_the_numbers_are_on_their_page(tmp_path: Path) -> None:
     assert "cableferry_commit_units_count" in page
 
 
+@pytest.mark.parametrize("passed_on", [{"X-Forwarded-For": "203.0.113.9"}, {"Forwarded": "for=203.0.113.9"}])
+def test_the_numbers_are_not_for_whom_a_proxy_on_this_machine_passes_on(
+    tmp_path: Path, passed_on: dict[str, str]
+) -> None:
+    with servers.running(servers.settings_in(tmp_path)) as running:
+        assert running.client().get("/metrics", passed_on).status == 403
+
+
 def test_every_request_leaves_one_line(tmp_path: Path, log: io.BytesIO) -> None:
     with servers.running(servers.settings_in(tmp_path)) as running:
         reply = running.client().post(

@@ -40,6 +40,9 @@ def pages(settings: Settings, routes: Routes, store: Store, numbers: Metrics) ->
 
 
 def _is_near(request: Request) -> bool:
+    """From this machine, and not passed on by a proxy that happens to be here."""
+    if "x-forwarded-for" in request.headers or "forwarded" in request.headers:
+        return False
     try:
         return request.client is not None and ip_address(request.client.host).is_loopback
     except ValueError:
