@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import psycopg
 import pytest
@@ -12,6 +12,7 @@ from cableferry.core.errors import Conflict
 from cableferry.store import postgres
 from cableferry.store.failures import Unavailable, Unknown
 from cableferry.store.tx import Store, Tx, statement
+from cableferry.store.units import Unit
 from cableferry.testing import stores
 from tests.store import rows
 
@@ -155,6 +156,21 @@ def test_closing_ends_the_attempts_at_a_transaction_that_never_succeeds(url: str
 
             assert isinstance(endless.exception(20), Unavailable)
             assert seconds < postgres.GIVE_UP_SECONDS / 2
+
+
+def test_who_has_waited_long_for_a_thread_is_not_kept_waiting_for_the_database_too(store: Store) -> None:
+    attempts: list[int] = []
+
+    def break_again(tx: Tx) -> None:
+        attempts.append(1)
+        tx.all(_BREAK)
+
+    unit = Unit(break_again, None, Future(), None, time.monotonic() - postgres.GIVE_UP_SECONDS)
+    store._writes._put(unit)
+
+    with pytest.raises(Unavailable):
+        unit.waiter.result(20)
+    assert len(attempts) == 1
 
 
 def test_a_repeated_statement_is_prepared_once_for_integers_of_any_size(store: Store) -> None:

@@ -101,8 +101,11 @@ class Session:
             return 0.0
 
     def _persist(self, unit: Unit) -> float:
-        """Try the whole transaction again while the database says that nothing of it happened."""
-        pause, until = FIRST_PAUSE_SECONDS, time.monotonic() + GIVE_UP_SECONDS
+        """Try the whole transaction again while the database says that nothing of it happened.
+
+        The wait for this thread counts: while the database is away, those who wait are soon told so.
+        """
+        pause, until = FIRST_PAUSE_SECONDS, unit.since + GIVE_UP_SECONDS
         while True:
             try:
                 return self._attempt(unit)

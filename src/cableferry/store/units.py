@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 import contextlib
+import time
 from collections.abc import Callable, Iterable, Sequence
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -18,12 +19,13 @@ CLOSED = "the store is closed"
 
 
 class Unit(msgspec.Struct):
-    """One caller's transaction, who waits for it, and how it ended."""
+    """One caller's transaction, who waits for it since when by the monotonic clock, and how it ended."""
 
     work: Callable[[Tx], Any]
     guard: Callable[[Tx], None] | None
     waiter: "asyncio.Future[Any] | concurrent.futures.Future[Any]"
     loop: asyncio.AbstractEventLoop | None
+    since: float
     value: Any = None
     error: BaseException | None = None
     news: Sequence[News] = ()
@@ -43,12 +45,12 @@ class Desk:
         """Wait for the outcome on the running event loop, without a thread for the call."""
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[T] = loop.create_future()
-        self._put(Unit(work, guard, waiter, loop))
+        self._put(Unit(work, guard, waiter, loop, time.monotonic()))
         return await waiter
 
     def hand_in_and_block(self, work: Callable[[Tx], T], guard: Callable[[Tx], None] | None = None) -> T:
         waiter: concurrent.futures.Future[T] = concurrent.futures.Future()
-        self._put(Unit(work, guard, waiter, None))
+        self._put(Unit(work, guard, waiter, None, time.monotonic()))
         return waiter.result()
 
     def _put(self, unit: Unit) -> None:
