@@ -1,11 +1,14 @@
 """Whatever is sent, the answer is a refusal that a person can act on, and never a failure of ours."""
 
+import re
 import socket
 
 import msgspec
 import pytest
 
+from cableferry import dialects
 from cableferry.testing.servers import Client, Headers, Running
+from cableferry.wire import texts
 
 JOBS = "/api/hpc/jobs"
 DEEP = b"[" * 100_000 + b"]" * 100_000
@@ -90,6 +93,35 @@ def test_nothing_of_a_refused_body_is_kept(client: Client, content: bytes) -> No
 )
 def test_a_report_that_makes_no_sense_is_refused(client: Client, body: object) -> None:
     assert client.post(f"{JOBS}/x/transition", body).status == 400
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'{"processor":"a\\nb"}', "processor is wrong: it must not hold line breaks"),
+        (b'{"processor":"a","submit_user":"\\t"}', "submit_user is wrong: it must not hold line breaks"),
+        (b'{"processor":"\\ud800"}', "half of a pair"),
+        (b'{"processor":"a"', "ends too early"),
+    ],
+)
+def test_a_refused_text_is_told_why_in_words(client: Client, content: bytes, told: str) -> None:
+    assert told in str(client.post(JOBS, content).json["detail"])
+
+
+def test_every_pattern_of_every_body_has_its_words() -> None:
+    bodies = [endpoint.body for module in dialects.ROLL_CALL for endpoint in module.DIALECT.endpoints if endpoint.body]
+    _, schemas = msgspec.json.schema_components(bodies)
+
+    patterns = re.findall(r'"pattern":("(?:[^"\\\\]|\\\\.)*")', msgspec.json.encode(schemas).decode())
+
+    assert {msgspec.json.decode(pattern) for pattern in patterns} == set(texts.SAID)
+
+
+@pytest.mark.parametrize("name", [".", "..", "register"])
+def test_a_worker_whose_own_link_would_be_dead_is_refused(client: Client, name: str) -> None:
+    reply = client.post("/api/hpc/workers/register", {"worker_id": name})
+
+    assert (reply.status, "must not be" in str(reply.json["detail"])) == (400, True)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,13 @@ def test_no_link_of_a_worker_is_dead(desk: Desk) -> None:
     assert replies == [200] * len(links)
 
 
+@pytest.mark.parametrize("name", ["50%25", "café", "node:1", "a;b=c", "100%"])
+def test_the_link_of_a_worker_with_an_odd_name_leads_to_it(client: Client, name: str) -> None:
+    links: Any = client.post("/api/hpc/workers/register", {"worker_id": name}).json["_links"]
+
+    assert client.get(links["self"]["href"]).json["worker_id"] == name
+
+
 def test_a_heartbeat_has_no_body(desk: Desk) -> None:
     desk.register()
 

@@ -7,9 +7,14 @@ import msgspec
 
 from cableferry.core.errors import Invalid, Kind
 from cableferry.dialects.endpoint import Endpoint
+from cableferry.wire import texts
 
 MOST_QUERY_FIELDS = 50
 _JSON = b"application/json"
+
+# what msgspec says for programmers
+_PLAINER = {f"Expected `str` matching regex {pattern!r}": said for pattern, said in texts.SAID.items()}
+_PLAINER["Input data was truncated"] = "it ends too early, or one of its \\u escapes is half of a pair"
 
 
 class Decoding(msgspec.Struct, frozen=True, eq=False):
@@ -42,7 +47,7 @@ def body(how: Decoding, content: bytes, headers: Mapping[bytes, bytes]) -> msgsp
     except msgspec.ValidationError as error:
         raise Invalid(_plain(error)) from None
     except msgspec.DecodeError as error:
-        raise Invalid(f"the body is not valid JSON: {error}") from None
+        raise Invalid(f"the body is not valid JSON: {_PLAINER.get(str(error), error)}") from None
     except UnicodeError:
         raise Invalid("the body is not valid JSON: the text is not UTF-8") from None
     except RecursionError:
@@ -52,6 +57,7 @@ def body(how: Decoding, content: bytes, headers: Mapping[bytes, bytes]) -> msgsp
 def _plain(error: msgspec.ValidationError) -> str:
     """`Expected int >= 1 - at $.limit` as a sentence that names the field."""
     what, _, where = str(error).partition(" - at `$")
+    what = _PLAINER.get(what, what)
     field = where.rstrip("`").lstrip(".")
     return f"the body field {field} is wrong: {what}" if field else f"the body is wrong: {what}"
 
@@ -79,6 +85,7 @@ def query(how: Decoding, text: bytes) -> tuple[msgspec.Struct | None, Mapping[st
 
 def _about_query(error: Exception) -> str:
     what, _, where = str(error)[:300].partition(" - at `$")
+    what = _PLAINER.get(what, what)
     return f"{where.strip('`.')}: {what}" if where else what
 
 

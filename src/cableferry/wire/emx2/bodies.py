@@ -2,20 +2,21 @@
 
 from datetime import datetime
 from typing import Annotated
+from urllib.parse import quote
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from cableferry.core.jobs import Job, Transition
 from cableferry.core.workers import Worker
+from cableferry.wire import texts
 from cableferry.wire.emx2 import PREFIX
 from cableferry.wire.emx2.words import LINKS, WORDS
 
-Name = Annotated[str, Meta(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$")]
-WorkerId = Annotated[str, Meta(min_length=1, max_length=255, pattern=r"^[^\x00-\x20\x7f/?#]+$")]
-NO_NUL = r"^[^\x00]*$"
-Text = Annotated[str, Meta(max_length=16384, pattern=NO_NUL)]
-JobId = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
+Name = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.NAME)]
+WorkerId = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.WORKER_ID)]
+Text = Annotated[str, Meta(max_length=16384, pattern=texts.NO_NUL)]
+JobId = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.NO_NUL)]
 Seconds = Annotated[int, Meta(ge=1, le=10**9)]
 Count = Annotated[int, Meta(ge=0, le=10**6)]
 
@@ -37,7 +38,7 @@ class Capability(msgspec.Struct, frozen=True):
 class SessionBody(msgspec.Struct, frozen=True):
     """A daemon's boot, for daemons that ask to be the only one under their worker id."""
 
-    id: Annotated[str, Meta(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9._:-]+$")]
+    id: Annotated[str, Meta(min_length=8, max_length=64, pattern=texts.SESSION_ID)]
     host: Name | None = None
     pid: Annotated[int, Meta(ge=0, le=2**31)] | None = None
     started_at: datetime | None = None
@@ -80,8 +81,8 @@ class TransitionBody(msgspec.Struct, frozen=True):
     slurm_job_id: Name | None = None
     output_artifact_id: Name | None = None
     log_artifact_id: Name | None = None
-    phase: Annotated[str, Meta(max_length=100, pattern=NO_NUL)] | None = None
-    message: Annotated[str, Meta(max_length=500, pattern=NO_NUL)] | None = None
+    phase: Annotated[str, Meta(max_length=100, pattern=texts.NO_NUL)] | None = None
+    message: Annotated[str, Meta(max_length=500, pattern=texts.NO_NUL)] | None = None
     progress: Annotated[float, Meta(ge=0, le=1)] | None = None
     epoch: Annotated[int, Meta(ge=0, le=2**53)] | None = None
 
@@ -279,6 +280,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 _SELF = "self"
+_PLAIN = "!$&'()*+,:;=@"  # stands for itself in a segment of a path
 _METHODS = {_SELF: "GET", "transitions": "GET"}
 _PATHS = {"claim": "/claim", "cancel": "/cancel", "transitions": "/transitions", _SELF: ""}
 
@@ -368,9 +370,13 @@ def _session(value: Worker) -> SessionBody | None:
     return None if s is None else SessionBody(s.id, s.host, s.pid, s.started_at)
 
 
+def worker_href(worker_id: str) -> str:
+    return f"{PREFIX}/workers/{quote(worker_id, safe=_PLAIN)}"
+
+
 def worker_links(worker_id: str) -> Links:
     return {
-        "self": Link(f"{PREFIX}/workers/{worker_id}", "GET"),
+        "self": Link(worker_href(worker_id), "GET"),
         "heartbeat": Link(f"{PREFIX}/workers/register", "POST"),
         "jobs": Link(f"{PREFIX}/jobs?status=PENDING", "GET"),
     }

@@ -9,10 +9,11 @@ from msgspec import Meta
 from cableferry.core import credentials
 from cableferry.core.credentials import Credential, Standing
 from cableferry.core.errors import Invalid
-from cableferry.wire.emx2 import PREFIX
+from cableferry.wire import texts
+from cableferry.wire.emx2 import bodies
 from cableferry.wire.emx2.bodies import Link, Links
 
-Label = Annotated[str, Meta(max_length=255, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Label = Annotated[str, Meta(max_length=255, pattern=texts.ONE_LINE)]
 Grace = Annotated[int, Meta(ge=0, le=10**7)]
 
 WORDS: dict[Standing, str] = {
@@ -124,4 +125,4 @@ def expiry(text: str | None) -> datetime | None:
 
 
 def _folder(worker: str) -> str:
-    return f"{PREFIX}/workers/{worker}/credentials"
+    return f"{bodies.worker_href(worker)}/credentials"

@@ -9,10 +9,11 @@ from msgspec import Meta
 from cableferry.core import access
 from cableferry.core.access import Person
 from cableferry.core.accounts import Session, Token, User
+from cableferry.wire import texts
 
 Name = Annotated[str, Meta(min_length=1, max_length=64)]
 Password = Annotated[str, Meta(min_length=1, max_length=1024)]
-Label = Annotated[str, Meta(max_length=255, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Label = Annotated[str, Meta(max_length=255, pattern=texts.ONE_LINE)]
 RoleWord = Annotated[str, Meta(max_length=40)]
 
 

@@ -1,0 +1,16 @@
+"""The patterns that texts on the wire must match, and what to say of one that does not."""
+
+NO_NUL = r"^[^\x00]*$"
+ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
+NAME = r"^[^\x00-\x1f\x7f]+$"
+# a path segment that no client shortens, and no other endpoint's
+WORKER_ID = r"^(?!(\.{1,2}|register)$)[^\x00-\x20\x7f/?#]+$"
+SESSION_ID = r"^[A-Za-z0-9._:-]+$"
+
+SAID: dict[str, str] = {
+    NO_NUL: "it must not hold a NUL character",
+    ONE_LINE: "it must not hold line breaks or other control characters",
+    NAME: "it must not hold line breaks or other control characters",
+    WORKER_ID: "it must not hold spaces, control characters, /, ? or #, and must not be ., .. or register",
+    SESSION_ID: "it may hold letters, digits and . _ : - only",
+}
