@@ -24,9 +24,11 @@ class Listing(msgspec.Struct, frozen=True):
 
 def find(tx: Tx, pool: str, wanted: Filter, page: Page) -> Listing:
     """A page of jobs: ready ones in the order of claiming, others by age."""
+    total = _count(tx, pool, wanted)
+    if page.offset >= total:
+        return Listing([], total)  # without a search among all the jobs of other kinds
     page_of = _ready_page if wanted.state is State.READY else lanes.page
-    keys = page_of(tx, pool, wanted, page)
-    return Listing(rows.by_keys(tx, keys), _count(tx, pool, wanted))
+    return Listing(rows.by_keys(tx, page_of(tx, pool, wanted, page)), total)
 
 
 def claimable(tx: Tx, pool: str, worker: Worker, most: int) -> list[Job]:
