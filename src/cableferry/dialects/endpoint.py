@@ -56,6 +56,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     `prepare` runs before it in a thread, outside any transaction, for what is slow by design;
     its result is `call.prepared`. A `pure` endpoint has no transaction: its `tx` must not be used.
     `keeps_secret` says that the request or the answer holds a secret, so neither is kept readable.
+    A write that `is_brief` takes some tens of microseconds, whatever it is asked.
     """
 
     method: str
@@ -72,6 +73,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     waits: Waits | None = None
     keeps_secret: bool = False
     needs_protocol_headers: bool = True
+    is_brief: bool = False
     has_optional_body: bool = False
     prepare: Callable[[Call], Any] | None = None
 

@@ -63,11 +63,12 @@ class Runner:
             case "write" if key is not None:
                 return await self._write_once(admission, key)
             case "write":
-                return admission.present(await self._store.awrite(admission.work, admission.guard))
+                write = self._store.awrite_briefly if endpoint.is_brief else self._store.awrite
+                return admission.present(await write(admission.work, admission.guard))
 
     async def _read(self, admission: Admission, receive: Receive) -> Reply:
         if admission.guard is not None:
-            await self._store.awrite(_nothing, admission.guard)
+            await self._store.awrite_briefly(_nothing, admission.guard)
         if admission.endpoint.waits is None or admission.seconds is None:
             return admission.present(await self._store.aread(admission.work))
         poll = Poll(admission.endpoint, admission.request, admission.call, admission.seconds)

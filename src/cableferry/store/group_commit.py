@@ -1,5 +1,6 @@
-"""The one writer of a SQLite database: every unit that has arrived shares one commit."""
+"""The writer of a SQLite database: every unit that has arrived shares one commit."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -95,10 +96,12 @@ class GroupCommit:
         self.desk = Desk()
         self.listeners: list[Callable[[Sequence[News]], None]] = []
         self.on_commit: Callable[[int, float], None] | None = None
-        self._connection = connection
         self._execute = connection.cursor().execute
-        self._tx = BatchTx(connection)
-        self._clock = clock
+        # whose turn it is to use the connection: this thread's, or brief work's
+        self.turn = threading.Lock()
+        self.tx = BatchTx(connection)
+        self.connection = connection
+        self.clock = clock
         self._is_closing = False
         self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
         self._thread.start()
@@ -107,7 +110,8 @@ class GroupCommit:
         self.desk.close(1)
         self._thread.join()
         self.desk.shut()
-        self._connection.close()
+        with self.turn:
+            self.connection.close()
 
     def is_this_thread(self) -> bool:
         return threading.current_thread() is self._thread
@@ -121,24 +125,29 @@ class GroupCommit:
 
     def _commit_together(self, first: Unit) -> None:
         batch = [first]
+        with self.turn:
+            seconds = self._commit(batch)
+        units.settle(batch)
+        if seconds is not None:
+            self.publish(batch, seconds)
+
+    def _commit(self, batch: list[Unit]) -> float | None:
+        """Run a batch and return the seconds of its commit, None when all of it was undone."""
         try:
             self._execute("BEGIN IMMEDIATE")
             self._fill(batch)
             started = time.perf_counter()
             self._execute("COMMIT")
-            seconds = time.perf_counter() - started
+            return time.perf_counter() - started
         except apsw.Error as error:
-            self._give_up(batch, error)
-            return
-        units.settle(batch)
-        self._publish(batch, seconds)
+            self.undo(batch, error)
+            return None
 
     def _fill(self, batch: list[Unit]) -> None:
         """Run what has arrived and what arrives meanwhile, until the batch is big or old enough."""
         unit, until = batch[0], time.perf_counter() + LONGEST_SECONDS
         while True:
-            self._tx.perform(unit, self._clock())
-            self._check_still_open()
+            self.perform(unit)
             is_full = len(batch) >= MOST_UNITS or time.perf_counter() > until
             if is_full or not len(self.desk):
                 return
@@ -148,22 +157,22 @@ class GroupCommit:
                 return
             batch.append(unit := arrived)
 
-    def _check_still_open(self) -> None:
-        """A full disk makes SQLite undo the whole transaction, not only the statement."""
-        if not self._connection.in_transaction:
+    def perform(self, unit: Unit) -> None:
+        self.tx.perform(unit, self.clock())
+        # a full disk makes SQLite undo the whole transaction, not only the statement
+        if not self.connection.in_transaction:
             raise apsw.AbortError("the disk is full or failing, so SQLite undid the whole transaction")
 
-    def _give_up(self, batch: list[Unit], error: apsw.Error) -> None:
+    def undo(self, batch: Sequence[Unit], error: apsw.Error) -> None:
+        """Nothing of a batch came to be; every caller is to hear so."""
         log.error("batch undone", units=len(batch), error=str(error))
         for unit in batch:
             unit.error = Unavailable(f"the database could not commit, nothing was changed: {error}")
-        try:
-            if self._connection.in_transaction:
+        with contextlib.suppress(apsw.Error):
+            if self.connection.in_transaction:
                 self._execute("ROLLBACK")
-        finally:
-            units.settle(batch)
 
-    def _publish(self, batch: list[Unit], seconds: float) -> None:
+    def publish(self, batch: Sequence[Unit], seconds: float) -> None:
         if self.on_commit is not None:
             self.on_commit(len(batch), seconds)
         news = [item for unit in batch for item in unit.news]

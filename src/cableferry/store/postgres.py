@@ -215,6 +215,9 @@ class PostgresStore:
     def write(self, work: Callable[[Tx], T], guard: Callable[[Tx], None] | None = None) -> T:
         return self._writes.hand_in_and_block(work, guard)
 
+    async def awrite_briefly(self, work: Callable[[Tx], T], guard: Callable[[Tx], None] | None = None) -> T:
+        return await self.awrite(work, guard)
+
     async def awrite(self, work: Callable[[Tx], T], guard: Callable[[Tx], None] | None = None) -> T:
         return await self._writes.hand_in(work, guard)
 

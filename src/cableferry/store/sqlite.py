@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import apsw
 
+from cableferry.store.brief import Brief
 from cableferry.store.checkpoints import Checkpoints
 from cableferry.store.failures import Unavailable
 from cableferry.store.group_commit import GroupCommit
@@ -27,6 +28,7 @@ class SqliteStore:
         self._checkpoints = Checkpoints(connect(path))
         writing.set_wal_hook(self._checkpoints.after_commit)
         self.commits = GroupCommit(writing, clock)
+        self._brief = Brief(self.commits, BUSY_MILLISECONDS)
         self._readers = Readers([connect_to_read(path) for _ in range(readers)], clock)
 
     def write(self, work: Callable[[Tx], T], guard: Callable[[Tx], None] | None = None) -> T:
@@ -36,6 +38,9 @@ class SqliteStore:
 
     async def awrite(self, work: Callable[[Tx], T], guard: Callable[[Tx], None] | None = None) -> T:
         return await self.commits.desk.hand_in(work, guard)
+
+    async def awrite_briefly(self, work: Callable[[Tx], T], guard: Callable[[Tx], None] | None = None) -> T:
+        return await self._brief.hand_in(work, guard)
 
     def read(self, work: Callable[[Tx], T]) -> T:
         return self._readers.desk.hand_in_and_block(work)
@@ -55,6 +60,8 @@ class SqliteStore:
         return len(self.commits.desk)
 
     def close(self) -> None:
+        self.commits.desk.is_closed = True
+        self._brief.close()
         self.commits.close()
         self._readers.close()
         self._checkpoints.close()

@@ -76,6 +76,10 @@ class Store(Protocol):
 
     async def awrite(self, work: Callable[[Tx], T], guard: Callable[[Tx], None] | None = None) -> T: ...
 
+    async def awrite_briefly(self, work: Callable[[Tx], T], guard: Callable[[Tx], None] | None = None) -> T:
+        """The same for work of some tens of microseconds, which SQLite then runs on the calling event loop."""
+        ...
+
     def read(self, work: Callable[[Tx], T]) -> T:
         """Run `work` on one snapshot, beside writes and never behind them."""
         ...

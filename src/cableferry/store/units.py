@@ -58,6 +58,14 @@ class Desk:
             raise Unavailable(CLOSED)
         self._queue.put(unit)
 
+    def pass_on(self, unit: Unit) -> None:
+        """Put a unit that somebody waits for already into the line; at a closed desk it is answered so."""
+        if self.is_closed:
+            unit.error = Unavailable(CLOSED)
+            settle((unit,))
+        else:
+            self._queue.put(unit)
+
     def next(self) -> Unit | None:
         """The next unit, waiting for it; None asks the thread to end."""
         return self._queue.get()
@@ -88,10 +96,10 @@ def settle(units: Iterable[Unit]) -> None:
     for loop, waiting in by_loop.items():
         # a loop that has ended took everyone who waited there with it
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(_answer_all, waiting)
+            loop.call_soon_threadsafe(answer_all, waiting)
 
 
-def _answer_all(units: list[Unit]) -> None:
+def answer_all(units: list[Unit]) -> None:
     for unit in units:
         _answer(unit)
 

@@ -177,7 +177,7 @@ def _is_over(call: Call, body: bodies.JobBody) -> bool:
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "POST", f"{PREFIX}/jobs", create, Need.CREATE, "Create a job",
-        answer=bodies.JobBody, mode="write", body=bodies.CreateBody, status=201,
+        answer=bodies.JobBody, mode="write", is_brief=True, body=bodies.CreateBody, status=201,
     ),
     Endpoint(
         "GET", f"{PREFIX}/jobs", find, Need.READ, "List jobs; those that wait to be claimed when no status is given",
@@ -198,19 +198,21 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     Endpoint(
         "POST", f"{PREFIX}/jobs/{{job_id}}/claim", claim, Need.WORK, "Claim a job",
-        answer=bodies.JobBody, mode="write", body=bodies.ClaimBody, refusals=(404, 409), has_optional_body=True,
+        answer=bodies.JobBody, mode="write", is_brief=True, body=bodies.ClaimBody, refusals=(404, 409),
+        has_optional_body=True,
     ),
     Endpoint(
         "POST", f"{PREFIX}/jobs/{{job_id}}/transition", transition, Need.WORK, "Report what became of a job",
-        answer=bodies.JobBody, mode="write", body=bodies.TransitionBody, refusals=(404, 409),
+        answer=bodies.JobBody, mode="write", is_brief=True, body=bodies.TransitionBody, refusals=(404, 409),
     ),
     Endpoint(
         "POST", f"{PREFIX}/jobs/{{job_id}}/complete", complete, Need.WORK, "Report how a job ended",
-        answer=bodies.JobBody, mode="write", body=bodies.TransitionBody, refusals=(404, 409),
+        answer=bodies.JobBody, mode="write", is_brief=True, body=bodies.TransitionBody, refusals=(404, 409),
     ),
     Endpoint(
         "POST", f"{PREFIX}/jobs/{{job_id}}/cancel", cancel, Need.END, "Cancel a job",
-        answer=bodies.JobBody, mode="write", body=bodies.CancelBody, refusals=(404, 409), has_optional_body=True,
+        answer=bodies.JobBody, mode="write", is_brief=True, body=bodies.CancelBody, refusals=(404, 409),
+        has_optional_body=True,
     ),
     Endpoint(
         "GET", f"{PREFIX}/jobs/{{job_id}}/transitions", history, Need.READ, "Show a job's history",

@@ -116,7 +116,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     Endpoint(
         "POST", f"{PREFIX}/workers/{{worker_id}}/heartbeat", heartbeat, Need.WORK, "Say that a worker lives",
-        answer=bodies.HeartbeatAnswer, mode="write", refusals=(404, 409),
+        answer=bodies.HeartbeatAnswer, mode="write", is_brief=True, refusals=(404, 409),
     ),
     Endpoint(
         "POST", f"{PREFIX}/workers/{{worker_id}}/sync", sync, Need.WORK, "One daemon cycle in one round trip",
