@@ -27,6 +27,12 @@ CALLERS: dict[str, Caller] = {role.name.lower(): person for role, person in PEOP
 }
 
 
+@pytest.mark.parametrize(("need", "role"), [(Need.SELF, "Viewer"), (Need.MANAGE, "Manager"), (Need.OWN, "Owner")])
+def test_a_worker_is_told_which_role_would_do(need: Need, role: str) -> None:
+    with pytest.raises(Forbidden, match=f"the role {role}"):
+        access.check(WORKER, need)
+
+
 @pytest.mark.parametrize("need", Need)
 @pytest.mark.parametrize("name", CALLERS)
 def test_each_caller_may_what_the_table_says(need: Need, name: str) -> None:

@@ -115,7 +115,7 @@ def test_an_unknown_route_is_a_problem_too(client: Client, method: str, path: st
 def test_a_wrong_method_is_told_the_right_ones(client: Client, method: str) -> None:
     reply = client.call(method, JOBS)
 
-    assert (reply.status, reply.kind, reply.headers["allow"]) == (405, "wrong-method", "GET, POST")
+    assert (reply.status, reply.kind, reply.headers["allow"]) == (405, "wrong-method", "GET, HEAD, POST")
 
 
 def test_health_asks_for_nothing(client: Client) -> None:

@@ -85,7 +85,7 @@ def check(caller: Caller, need: Need) -> None:
     """Refuse a caller whose kind or role does not reach what the endpoint asks."""
     match caller:
         case Claimant() if need not in _WORKER_MAY:
-            raise Forbidden("worker credentials may not do this: sign in as a user with the Manager role")
+            raise Forbidden(f"worker credentials may not do this: sign in as a user with the role {word(_ROLES[need])}")
         case Anyone() if need not in _ANYONE_MAY:
             raise Forbidden("this needs a signed-in user: create one with `cableferry users create`")
         case Person() if caller.role < _ROLES[need]:

@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 KEY_FILE = "credentials.key"
 _HOW = (
-    "no credentials: sign the request (Authorization: HMAC-SHA256), send an API token or a JWT"
+    "sign the request (Authorization: HMAC-SHA256), send an API token or a JWT"
     " (Authorization: Bearer), use a client certificate, or sign in"
 )
 
@@ -69,7 +69,7 @@ class Gate:
             return _as_worker(envelope, Claimant(worker, "certificate"))
         if text := cookies.read(envelope.header(b"cookie"), envelope.is_secure):
             return await self._schemes.people.by_cookie(envelope, text)
-        raise Unauthorized(_HOW)
+        raise Unauthorized(f"no credentials: {_HOW}")
 
     async def _by_authorization(self, envelope: Envelope, authorization: str) -> Admitted:
         scheme, _, value = authorization.partition(" ")
@@ -81,7 +81,7 @@ class Gate:
             case "bearer" if self._schemes.jwt is not None:
                 return self._by_jwt(envelope, self._schemes.jwt, value.strip())
             case _:
-                raise Unauthorized(f"Authorization begins with a scheme unknown here: {_HOW}")
+                raise Unauthorized(f"Authorization begins with a scheme that is unknown or not set up here: {_HOW}")
 
     async def _by_token(self, envelope: Envelope, token: str) -> Admitted:
         if token.startswith(api_tokens.PREFIX):

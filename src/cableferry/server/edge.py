@@ -147,7 +147,7 @@ def _name(request: Request, header: bytes) -> str | None:
     except UnicodeDecodeError:
         name = ""
     if not 0 < len(name) <= 255 or not name.isprintable():
-        raise Invalid(f"{header.decode()} must hold 1 to 255 printable characters", Kind.BAD_HEADER)
+        raise Invalid(f"{header.decode().title()} must hold 1 to 255 printable characters", Kind.BAD_HEADER)
     return name
 
 

@@ -148,7 +148,7 @@ def _check_twins(pairs: list[tuple[bytes, bytes]]) -> None:
     seen: set[bytes] = set()
     for name, _ in pairs:
         if name in _SINGLE and name in seen:
-            raise Invalid(f"the header {name.decode()} is there twice: send it once", Kind.BAD_HEADER)
+            raise Invalid(f"the header {name.decode().title()} is there twice: send it once", Kind.BAD_HEADER)
         seen.add(name)
 
 

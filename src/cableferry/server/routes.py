@@ -74,7 +74,7 @@ class Routes:
             raise UnknownRoute(f"there is nothing at {path[:200]}: see /api/hpc/openapi.json for what there is")
         route = node.routes.get("GET" if method == "HEAD" else method)
         if route is None:
-            allowed = ", ".join(sorted(node.routes))
+            allowed = ", ".join(sorted({*node.routes, *(["HEAD"] if "GET" in node.routes else [])}))
             raise WrongMethod(f"{method[:20]} is not possible at {path[:200]}: use {allowed}", allowed)
         return route, dict(zip(route.names, _decoded(values), strict=True))
 
