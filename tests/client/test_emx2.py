@@ -68,14 +68,24 @@ def test_a_retry_keeps_its_idempotency_key_and_is_signed_anew(trouble: Line) -> 
     assert all(map(_is_signed, script.asked))
 
 
-def test_every_post_has_a_key_of_its_own() -> None:
+def test_every_post_that_must_happen_once_has_a_key_of_its_own() -> None:
     with playing(Line()) as script, closing(_client(script)) as client:
         client.create(NEW_JOB)
         client.claim("j1", "w1")
         client.cancel("j1")
-        client.heartbeat("w1")
+        client.transition("j1", bodies.TransitionBody("STARTED"))
 
     assert len({asked.headers["idempotency-key"] for asked in script.asked}) == 4
+
+
+def test_what_is_told_all_day_long_leaves_no_answer_to_be_kept() -> None:
+    with playing(Line(200, b'{"worker_id": "w1"}')) as script, closing(_client(script)) as client:
+        client.register(bodies.RegisterBody("w1"))
+        client.heartbeat("w1")
+        client.sync("w1", bodies.SyncBody(holding=["j1"]))
+        client.sync("w1", bodies.SyncBody(claim=1))
+
+    assert [False, False, False, True] == ["idempotency-key" in asked.headers for asked in script.asked]
 
 
 def test_the_callers_own_key_is_sent() -> None:

@@ -53,10 +53,10 @@ class Emx2:
     # workers
 
     def register(self, body: bodies.RegisterBody) -> Worker:
-        return verbs.read(self._ask.post("/workers/register", body), Worker)
+        return verbs.read(self._ask.tell("/workers/register", body), Worker)
 
     def heartbeat(self, worker_id: str) -> None:
-        self._ask.post(f"/workers/{verbs.part(worker_id)}/heartbeat")
+        self._ask.tell(f"/workers/{verbs.part(worker_id)}/heartbeat")
 
     def worker(self, worker_id: str) -> Worker:
         return verbs.read(self._ask.get(f"/workers/{verbs.part(worker_id)}"), Worker)
@@ -68,7 +68,9 @@ class Emx2:
         self._ask.delete(f"/workers/{verbs.part(worker_id)}")
 
     def sync(self, worker_id: str, body: bodies.SyncBody) -> answers.Sync:
-        return verbs.read(self._ask.post(f"/workers/{verbs.part(worker_id)}/sync", body), answers.Sync)
+        """A lost answer may have held new jobs, so a cycle that claims any has a key."""
+        send = self._ask.post if body.claim else self._ask.tell
+        return verbs.read(send(f"/workers/{verbs.part(worker_id)}/sync", body), answers.Sync)
 
     # jobs
 

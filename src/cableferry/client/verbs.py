@@ -33,9 +33,13 @@ class Verbs:
         return self._call(Ask("GET", self._prefix + path, headers={**asked, **(headers or {})}, wait_seconds=wait))
 
     def post(self, path: str, body: msgspec.Struct | None = None, key: str | None = None) -> Reply:
-        content = b"" if body is None else msgspec.json.encode(_said(body))
+        """What must happen once, however often it is tried."""
         headers = {"Idempotency-Key": key or str(uuid.uuid4())}
-        return self._call(Ask("POST", self._prefix + path, content, headers))
+        return self._call(Ask("POST", self._prefix + path, _encoded(body), headers))
+
+    def tell(self, path: str, body: msgspec.Struct | None = None) -> Reply:
+        """What may happen again: the server keeps each answer to a key for a day, and this is told all day long."""
+        return self._call(Ask("POST", self._prefix + path, _encoded(body)))
 
     def delete(self, path: str) -> None:
         """A repeated try may find it gone: the first one did it and its answer was lost."""
@@ -66,6 +70,10 @@ def read(reply: Reply, kind: type[A]) -> A:
         return msgspec.json.decode(reply.body, type=kind, strict=False)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadAnswer(f"the server's answer ({reply.status}) is not one of this protocol: {error}") from error
+
+
+def _encoded(body: msgspec.Struct | None) -> bytes:
+    return b"" if body is None else msgspec.json.encode(_said(body))
 
 
 def _said(body: msgspec.Struct) -> dict[str, object]:
