@@ -233,3 +233,21 @@ def test_lines_for_people_are_lines_too() -> None:
 
     structlog.reset_defaults()
     assert b"server listening" in out.getvalue()
+
+
+def test_a_traceback_for_people_shows_no_values() -> None:
+    out = io.BytesIO()
+    logs.configure(LogSection(format="console"), out)
+
+    try:
+        _fail_with("a-secret-value")
+    except ValueError:
+        structlog.get_logger().exception("request failed")
+
+    structlog.reset_defaults()
+    assert b"_fail_with" in out.getvalue()
+    assert b"a-secret-value" not in out.getvalue()
+
+
+def _fail_with(secret: str) -> None:
+    raise ValueError(len(secret))

@@ -38,7 +38,14 @@ def _for_programs() -> list[Processor]:
 
 
 def _for_people() -> list[Processor]:
-    return [structlog.dev.ConsoleRenderer(colors=sys.stdout.isatty()), _as_bytes]
+    return [
+        structlog.dev.ConsoleRenderer(
+            colors=sys.stdout.isatty(),
+            # the usual one shows the values of variables, secrets among them
+            exception_formatter=structlog.dev.plain_traceback,
+        ),
+        _as_bytes,
+    ]
 
 
 def _as_json(logger: object, method: str, event: EventDict) -> bytes:
