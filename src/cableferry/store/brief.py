@@ -43,7 +43,7 @@ class Brief:
         if not self._is_at_home(loop):
             return await self._commits.desk.hand_in(work, guard)
         waiter: asyncio.Future[T] = loop.create_future()
-        self._waiting.append(Unit(work, guard, waiter, loop))
+        self._waiting.append(Unit(work, guard, waiter, loop, time.monotonic()))
         if not self._is_under_way:
             self._is_under_way = True
             loop.call_soon(self._go)
