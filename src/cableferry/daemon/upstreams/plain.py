@@ -1,5 +1,6 @@
 """A server with the plain protocol: one call per thing."""
 
+import contextlib
 from collections.abc import Collection, Iterator
 
 import msgspec
@@ -25,7 +26,7 @@ class Plain:
         self._poll_seconds = poll_seconds
 
     def exchange(self, give: Give) -> Get:
-        told = frozenset(entry.number for entry in give.reports if self._is_told(entry))
+        told = frozenset(map(self._tell, give.reports))
         stop = frozenset(filter(self._is_over, give.holding))
         self._client.heartbeat(self._worker_id)
         return Get(told, tuple(self._claim(give.room)), stop)
@@ -40,13 +41,12 @@ class Plain:
     def pause_seconds(self, is_busy: bool) -> float:
         return self._poll_seconds
 
-    def _is_told(self, entry: Entry) -> bool:
+    def _tell(self, entry: Entry) -> int:
+        """The report's number: one that is refused need not be told again either."""
         report = msgspec.structs.replace(entry.report, worker_id=self._worker_id, epoch=None)
-        try:
+        with contextlib.suppress(errors.Invalid, errors.NotFound, errors.Conflict):
             self._client.transition(entry.job, report)
-        except (errors.Invalid, errors.NotFound, errors.Conflict):
-            return True
-        return True
+        return entry.number
 
     def _is_over(self, id: str) -> bool:
         try:
