@@ -1,7 +1,9 @@
 """Runs the application under uvicorn until it is told to stop."""
 
+import signal
 import socket
 import ssl
+from types import FrameType
 
 import structlog
 import uvicorn
@@ -21,6 +23,13 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, app: App) -> None:
         super().__init__(config)
         self._app = app
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """SIGTERM is how a server is meant to end: in good order, not by dying of the signal afterwards."""
+        if sig == signal.SIGTERM:
+            self.should_exit = True
+        else:
+            super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.live.close()
