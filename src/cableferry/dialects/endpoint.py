@@ -56,7 +56,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     `prepare` runs before it in a thread, outside any transaction, for what is slow by design;
     its result is `call.prepared`. A `pure` endpoint has no transaction: its `tx` must not be used.
     `keeps_secret` says that the request or the answer holds a secret, so neither is kept readable.
-    A write that `is_brief` takes some tens of microseconds, whatever it is asked.
+    A write that `is_brief` takes some tens of microseconds, whatever it is asked in a body of usual size.
     """
 
     method: str

@@ -15,6 +15,8 @@ from cableferry.server.presenting import Value
 from cableferry.server.routes import Route
 from cableferry.store.tx import Store, Tx
 
+MOST_BRIEF_BYTES = 16_384
+
 # what a pure endpoint gets: it has no transaction
 NO_TX = cast(Tx, None)
 
@@ -31,6 +33,11 @@ class Admission(msgspec.Struct, frozen=True):
     @property
     def endpoint(self) -> Endpoint:
         return self.route.endpoint
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether it may run on the event loop: what is brief by itself is not so with a big body."""
+        return self.endpoint.is_brief and len(self.request.body) <= MOST_BRIEF_BYTES
 
     def work(self, tx: Tx) -> Value:
         return self.endpoint.run(tx, self.call)
@@ -63,7 +70,7 @@ class Runner:
             case "write" if key is not None:
                 return await self._write_once(admission, key)
             case "write":
-                write = self._store.awrite_briefly if endpoint.is_brief else self._store.awrite
+                write = self._store.awrite_briefly if admission.is_brief else self._store.awrite
                 return admission.present(await write(admission.work, admission.guard))
 
     async def _read(self, admission: Admission, receive: Receive) -> Reply:

@@ -1,0 +1,34 @@
+"""On which thread a write runs."""
+
+import threading
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cableferry.core.access import Need
+from cableferry.dialects.endpoint import Call, Endpoint
+from cableferry.server.running import MOST_BRIEF_BYTES
+from cableferry.store.tx import Tx
+from cableferry.testing import servers
+
+
+class Said(msgspec.Struct, frozen=True):
+    text: str
+
+
+def _thread(tx: Tx, call: Call) -> str:
+    return threading.current_thread().name
+
+
+BRIEF = Endpoint(
+    "POST", "/api/hpc/thread", _thread, Need.READ, "Name the thread", str, mode="write", is_brief=True, body=Said
+)
+
+
+@pytest.mark.parametrize(("length", "is_on_the_loop"), [(1, True), (MOST_BRIEF_BYTES, False)])
+def test_a_big_body_keeps_no_brief_write_on_the_event_loop(tmp_path: Path, length: int, is_on_the_loop: bool) -> None:
+    with servers.running(servers.settings_in(tmp_path), extra=[BRIEF]) as running:
+        reply = running.client().post("/api/hpc/thread", {"text": "x" * length})
+
+    assert (reply.body != b'"store-writer"') is is_on_the_loop
