@@ -26,9 +26,11 @@ BRIEF = Endpoint(
 )
 
 
-@pytest.mark.parametrize(("length", "is_on_the_loop"), [(1, True), (MOST_BRIEF_BYTES, False)])
-def test_a_big_body_keeps_no_brief_write_on_the_event_loop(tmp_path: Path, length: int, is_on_the_loop: bool) -> None:
+@pytest.mark.parametrize(("length", "is_ever"), [(1, True), (MOST_BRIEF_BYTES, False)], ids=["small", "big"])
+def test_a_big_body_keeps_no_brief_write_on_the_event_loop(tmp_path: Path, length: int, is_ever: bool) -> None:
     with servers.running(servers.settings_in(tmp_path), extra=[BRIEF]) as running:
-        reply = running.client().post("/api/hpc/thread", {"text": "x" * length})
+        client = running.client()
+        # a sweep may have the turn, and then a small one goes the long way too
+        threads = {client.post("/api/hpc/thread", {"text": "x" * length}).body for _ in range(50)}
 
-    assert (reply.body != b'"store-writer"') is is_on_the_loop
+    assert (threads != {b'"store-writer"'}) is is_ever
