@@ -117,6 +117,7 @@ def test_without_a_kid_the_only_key_of_its_kind_is_taken(tokens: Tokens) -> None
         pytest.param({"exp": "tomorrow"}, "exp", id="an end in words"),
         pytest.param({"exp": float("nan")}, "exp", id="an end that is no number"),
         pytest.param({"exp": float("inf")}, "exp", id="an endless end"),
+        pytest.param({"exp": 10**400}, "exp", id="an end beyond all numbers"),
         pytest.param({"exp": SECONDS + 3601}, "longer", id="a life too long"),
         pytest.param({"iat": None, "exp": SECONDS + 3601}, "longer", id="a life too long from now"),
         pytest.param({"iat": SECONDS - 3500}, "longer", id="a life too long from its issue"),
@@ -137,6 +138,20 @@ def test_a_token_that_breaks_a_rule_is_refused(tokens: Tokens, claims: dict[str,
 @pytest.mark.parametrize("text", ["", "x", "x.y", "x.y.z", "....", "ä.ö.ü", "e30.e30.e30", "A" * 5000])
 def test_what_is_no_token_is_refused(tokens: Tokens, text: str) -> None:
     assert refusal(tokens, text)
+
+
+DEEP = b"[" * 20_000 + b"]" * 20_000
+
+
+def test_a_token_too_deep_to_be_read_is_refused(tokens: Tokens) -> None:
+    head = encode(json.dumps({"alg": "HS256", "kid": "oct"}).encode())
+    signature = hmac.new(SECRET.raw_value, f"{head}.{encode(DEEP)}".encode(), hashlib.sha256).digest()
+
+    assert "deep" in refusal(tokens, f"{head}.{encode(DEEP)}.{encode(signature)}")
+
+
+def test_a_refused_token_is_told_why_in_words(tokens: Tokens) -> None:
+    assert refusal(tokens, made()[:-8] + "AAAAAAAA").endswith("bad signature")
 
 
 def test_issuer_and_audience_are_demanded_when_configured(keys_file: Path) -> None:

@@ -59,12 +59,14 @@ class Tokens:
         try:
             token = jwt.decode(text, self._key_for, registry=self._registry)
             self._rules(seconds).validate(token.claims)
+            span = msgspec.convert(token.claims, _Span)
+        except RecursionError:
+            raise Unauthorized("the token is not valid: it is nested too deeply") from None
         except (JoseError, ValueError, UnicodeError) as error:
             raise Unauthorized(f"the token is not valid: {_reason(error)}") from None
-        return self._presented(token.claims, seconds)
+        return self._presented(token.claims, span, seconds)
 
-    def _presented(self, claims: Mapping[str, object], now: int) -> Presented:
-        span = msgspec.convert(claims, _Span)
+    def _presented(self, claims: Mapping[str, object], span: _Span, now: int) -> Presented:
         begins = next(at for at in (span.iat, span.nbf, now) if at is not None)
         if span.exp - begins > self._section.longest_life_seconds:
             raise Unauthorized(
@@ -169,4 +171,5 @@ def _bits(key: jwk.Key) -> int:
 
 
 def _reason(error: Exception) -> str:
-    return getattr(error, "description", None) or str(error) or type(error).__name__
+    said = getattr(error, "description", None) or str(error).strip(": ").replace("_", " ")
+    return said or type(error).__name__
