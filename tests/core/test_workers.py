@@ -185,8 +185,6 @@ def test_a_second_daemon_is_told_who_is_there_and_when_it_may_take_over() -> Non
 def test_the_loads_after_a_claim_hold_one_more_of_its_kind() -> None:
     loads = {("embed", "gpu"): 2, ("align", None): 1}
 
-    assert {("embed", "gpu"): 3, ("align", None): 1} == workers.loads_after(loads, a_job())
-    assert {("embed", "gpu"): 2, ("align", None): 1, ("embed", None): 1} == workers.loads_after(
-        loads, a_job(profile=None)
-    )
+    assert {("embed", "gpu"): 3, ("align", None): 1} == workers.loads_after(loads, ("embed", "gpu"))
+    assert {("embed", "gpu"): 2, ("align", None): 1, ("embed", None): 1} == workers.loads_after(loads, ("embed", None))
     assert {("embed", "gpu"): 2, ("align", None): 1} == loads

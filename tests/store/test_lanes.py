@@ -5,8 +5,9 @@ from msgspec.structs import replace
 
 from cableferry.core.jobs import Draft, Filter, Job, State
 from cableferry.core.paging import Page
+from cableferry.core.workers import Lane
 from cableferry.store import jobs, lanes, pulse
-from cableferry.store.lanes import Lane, Tally
+from cableferry.store.lanes import Tally
 from cableferry.store.tx import Store, Tx
 
 GPU: Lane = ("embed", "gpu")

@@ -10,6 +10,9 @@ from cableferry.core.jobs import Job, State
 
 WILDCARDS = frozenset({"*", "any"})
 
+Lane = tuple[str, str | None]
+"""The jobs of one (processor, profile)."""
+
 
 class Offer(msgspec.Struct, frozen=True, gc=False):
     """A (processor, profile) a worker says it can run, and how many of them at once."""
@@ -151,7 +154,6 @@ def _holder(session: Session) -> str:
     return f"{host} (pid {session.pid})" if session.pid is not None else host
 
 
-def loads_after(loads: Mapping[tuple[str, str | None], int], job: Job) -> dict[tuple[str, str | None], int]:
-    """The loads once the worker holds this job too."""
-    place = (job.processor, job.profile)
-    return {**loads, place: loads.get(place, 0) + 1}
+def loads_after(loads: Mapping[Lane, int], lane: Lane) -> dict[Lane, int]:
+    """The loads once the worker holds one more job of this lane."""
+    return {**loads, lane: loads.get(lane, 0) + 1}

@@ -1,6 +1,6 @@
 """Which ready jobs come next, for a page of a list and for a worker that wants work."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import merge
 
 import msgspec
@@ -8,10 +8,9 @@ import msgspec
 from cableferry.core import workers
 from cableferry.core.jobs import Filter, Job, State
 from cableferry.core.paging import Page
-from cableferry.core.workers import Load, Offer, Worker
+from cableferry.core.workers import Lane, Load, Offer, Worker
 from cableferry.store import jobs as rows
 from cableferry.store import lanes
-from cableferry.store.lanes import Lane
 from cableferry.store.tx import Row, Tx
 
 
@@ -35,8 +34,8 @@ def claimable(tx: Tx, pool: str, worker: Worker, most: int) -> list[Job]:
     """Up to `most` ready jobs the worker offers and has room for, by priority, then age; kept from other claims."""
     loads = loads_of(tx, worker)
     offers = [offer for offer in worker.offers if workers.room(offer, loads) != 0]
-    heads = [lanes.lane_head_locked(tx, pool, lane, most) for lane in _offered(tx, pool, offers)]
-    return _fitting(rows.by_keys(tx, _in_order(heads)), worker, loads, most)
+    heads = {lane: lanes.lane_head_locked(tx, pool, lane, most) for lane in _offered(tx, pool, offers)}
+    return rows.by_keys(tx, _fitting(heads, worker, loads, most))
 
 
 def loads_of(tx: Tx, worker: Worker) -> list[Load]:
@@ -45,31 +44,32 @@ def loads_of(tx: Tx, worker: Worker) -> list[Load]:
     return rows.loads(tx, worker.id) if is_bounded else []
 
 
-def _fitting(jobs: Sequence[Job], worker: Worker, loads: Sequence[Load], most: int) -> list[Job]:
-    """The first jobs, in order, for which the worker has room."""
-    taken: list[Job] = []
+def _fitting(heads: Mapping[Lane, Sequence[Row]], worker: Worker, loads: Sequence[Load], most: int) -> list[int]:
+    """Keys of the first jobs, in order, for which the worker has room."""
+    taken: list[int] = []
     held = {(load.processor, load.profile): load.count for load in loads}
-    for job in jobs:
+    for _, key, lane in merge(*([(-priority, key, lane) for key, priority in head] for lane, head in heads.items())):
         if len(taken) == most:
             break
-        if job.state is State.READY and _has_room(worker, held, job):
-            taken.append(job)
-            held = workers.loads_after(held, job)
+        if _has_room(worker, held, lane):
+            taken.append(key)
+            held = workers.loads_after(held, lane)
     return taken
 
 
-def _has_room(worker: Worker, held: dict[Lane, int], job: Job) -> bool:
+def _has_room(worker: Worker, held: Mapping[Lane, int], lane: Lane) -> bool:
     loads = [Load(processor, profile, count) for (processor, profile), count in held.items()]
-    offers = (offer for offer in worker.offers if workers.fits(offer, job.processor, job.profile))
+    offers = (offer for offer in worker.offers if workers.fits(offer, *lane))
     return any(workers.room(offer, loads) != 0 for offer in offers)
 
 
 def _offered(tx: Tx, pool: str, offers: Sequence[Offer]) -> list[Lane]:
     """The lanes these offers may claim from; only an open offer needs to know which lanes there are."""
+    ready = _ready_lanes(tx, pool) if any(map(workers.is_open, offers)) else []
     found: dict[Lane, None] = {}
     for offer in offers:
         if workers.is_open(offer):
-            found.update((lane, None) for lane in _ready_lanes(tx, pool) if workers.fits(offer, *lane))
+            found.update((lane, None) for lane in ready if workers.fits(offer, *lane))
         else:
             found.update({(offer.processor, offer.profile): None, (offer.processor, None): None})
     return list(found)

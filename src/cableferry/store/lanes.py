@@ -6,10 +6,8 @@ import msgspec
 
 from cableferry.core.jobs import HELD, Filter, State
 from cableferry.core.paging import Page
+from cableferry.core.workers import Lane
 from cableferry.store.tx import Row, Tx, moment, statement
-
-Lane = tuple[str, str | None]
-"""The ready jobs of one (processor, profile)."""
 
 _STATES = {state.value: state for state in State}
 
