@@ -1,5 +1,7 @@
 """Client certificates: over the server's own TLS, and through a proxy's header."""
 
+import contextlib
+import http.client
 import ssl
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,7 +17,7 @@ from cableferry.server import mtls
 from cableferry.server.passwords import Passwords
 from cableferry.server.settings import AuthSection, MtlsSection, Secret
 from tests.server.authority import Authority
-from tests.server.serving import Reply, Server, bearer, serving, settings, signed, token
+from tests.server.serving import Reply, Server, bearer, protocol, serving, settings, signed, token
 
 JOBS = "/api/hpc/jobs"
 SHARED = "the shared secret of all who have none"
@@ -85,7 +87,9 @@ def test_a_certificate_stands_for_the_worker_that_the_settings_name(
 def test_a_certificate_of_nobody_or_of_two_is_not_enough(
     tls_server: Server, authority: Authority, names: tuple[str, ...]
 ) -> None:
-    assert jobs(tls_server, context(authority, authority.issue(*names))).status == 401
+    reply = jobs(tls_server, context(authority, authority.issue(*names)))
+
+    assert (reply.status, "auth.mtls.workers" in reply.json["detail"]) == (401, True)
 
 
 def test_without_a_certificate_other_ways_are_open(tls_server: Server, authority: Authority) -> None:
@@ -147,6 +151,20 @@ def test_a_header_from_elsewhere_is_refused_whatever_else_is_right(proxied: Serv
     headers = bearer(token(proxied, Role.VIEWER)) | {HEADER: "CN=head-1"}
 
     assert proxied.call("GET", JOBS, headers=headers).status == (200 if is_pinned(proxied) else 401)
+
+
+def test_a_header_beside_the_proxys_own_is_refused(proxied: Server) -> None:
+    pairs = [*protocol().items(), (HEADER, "CN=stranger"), (HEADER, "CN=head-1")]
+
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", proxied.port, timeout=20)) as connection:
+        connection.putrequest("GET", JOBS)
+        for name, value in pairs:
+            connection.putheader(name, value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        answer.read()
+
+    assert answer.status == 400
 
 
 def test_a_forwarded_address_does_not_make_a_proxy(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from cableferry import dialects
 from cableferry.dialects import emx2
 from cableferry.dialects.endpoint import Dialect, Endpoint
 from cableferry.engine import sweeps
-from cableferry.server import authenticate, background, configured, edge, logs, watching
+from cableferry.server import authenticate, background, configured, edge, exchange, logs, watching
 from cableferry.server import pages as unlisted
 from cableferry.server.edge import Edge, Parts
 from cableferry.server.exchange import Receive, Reply, Request, Scope, Send
@@ -125,7 +125,9 @@ def open_store(settings: Settings) -> Store:
 
 def _reading_limits(settings: Settings) -> edge.Limits:
     server = settings.server
-    return edge.Limits(server.body_limit_bytes, server.header_limit_bytes, server.root_path)
+    proxys = settings.auth.mtls.proxy_header
+    single = exchange.SINGLE | ({proxys.lower().encode()} if proxys else set())
+    return edge.Limits(server.body_limit_bytes, server.header_limit_bytes, server.root_path, single)
 
 
 def _dialects(extra: Sequence[Endpoint]) -> list[Dialect]:

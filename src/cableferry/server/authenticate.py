@@ -69,6 +69,8 @@ class Gate:
             return _as_worker(envelope, Claimant(worker, "certificate"))
         if text := cookies.read(envelope.header(b"cookie"), envelope.is_secure):
             return await self._schemes.people.by_cookie(envelope, text)
+        if self._shows_certificate(envelope):
+            raise Unauthorized("the client certificate stands for no worker here: name it in auth.mtls.workers")
         raise Unauthorized(f"no credentials: {_HOW}")
 
     async def _by_authorization(self, envelope: Envelope, authorization: str) -> Admitted:
@@ -109,6 +111,10 @@ class Gate:
             return None
         found = proxy.names(value.decode("latin-1"), envelope.peer, envelope.now)
         return certificates.worker_named(found)
+
+    def _shows_certificate(self, envelope: Envelope) -> bool:
+        proxy = self._schemes.proxy
+        return envelope.certificate is not None or bool(proxy and envelope.headers.get(proxy.header))
 
     def _certified(self, envelope: Envelope) -> str | None:
         if envelope.certificate is None or self._schemes.certificates is None:

@@ -23,11 +23,12 @@ log = structlog.get_logger()
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How much of a request is read, and what a proxy has taken off its path."""
+    """How much of a request is read, what a proxy has taken off its path, and which headers are never repeated."""
 
     body_bytes: int
     header_bytes: int
     root_path: str = ""
+    single_headers: frozenset[bytes] = exchange.SINGLE
 
 
 class Parts(msgspec.Struct, frozen=True):
@@ -81,7 +82,7 @@ class Edge:
         path = request.path.removeprefix(parts.limits.root_path)
         route, request.params = parts.routes.find(request.method, path)
         request.route = route
-        exchange.check_headers(scope, request, parts.limits.header_bytes)
+        exchange.check_headers(scope, request, parts.limits.header_bytes, parts.limits.single_headers)
         if route.endpoint.needs_protocol_headers:
             route.dialect.check_headers(request.headers)
         request.body = await exchange.read_body(request, receive, parts.limits.body_bytes)

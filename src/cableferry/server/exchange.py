@@ -3,7 +3,7 @@
 import random
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Container, Mapping, MutableMapping
 from itertools import chain
 from typing import Any
 
@@ -19,7 +19,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-_SINGLE = frozenset(
+SINGLE = frozenset(
     {
         b"authorization",
         b"content-length",
@@ -131,23 +131,23 @@ def _as_uuid(text: str) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-def check_headers(scope: Scope, request: Request, most_bytes: int) -> None:
+def check_headers(scope: Scope, request: Request, most_bytes: int, single: Container[bytes] = SINGLE) -> None:
     """Refuse headers that are too large to be meant, and those that say one thing twice."""
     pairs = scope["headers"]
     if sum(map(len, chain.from_iterable(pairs))) > most_bytes:
         raise too_large_head(most_bytes)
     if len(pairs) > len(request.headers):
-        _check_twins(pairs)
+        _check_twins(pairs, single)
 
 
 def too_large_head(most_bytes: int) -> TooLarge:
     return TooLarge(f"the headers are larger than the {most_bytes} bytes this server reads: send fewer or shorter ones")
 
 
-def _check_twins(pairs: list[tuple[bytes, bytes]]) -> None:
+def _check_twins(pairs: list[tuple[bytes, bytes]], single: Container[bytes]) -> None:
     seen: set[bytes] = set()
     for name, _ in pairs:
-        if name in _SINGLE and name in seen:
+        if name in single and name in seen:
             raise Invalid(f"the header {name.decode().title()} is there twice: send it once", Kind.BAD_HEADER)
         seen.add(name)
 
