@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+DATABASE = "sqlite:///path or postgresql://..., without a password: everybody here can read command lines."
+
 
 def options(function: Callable[..., R]) -> Callable[..., R]:
     """Give a command the three options that say where the database is, and hand it the `Settings`."""
 
     @click.option("--config", type=click.Path(path_type=Path), help="The server's settings file (TOML).")
     @click.option("--data-dir", type=click.Path(), help="Folder of the SQLite file and of generated keys.")
-    @click.option("--database", metavar="URL", help="sqlite:///path or postgresql://...")
+    @click.option("--database", metavar="URL", help=DATABASE)
     @functools.wraps(function)
     def with_settings(
         config: Path | None, data_dir: str | None, database: str | None, *args: object, **options: object

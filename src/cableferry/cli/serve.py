@@ -19,7 +19,7 @@ from cableferry.cli.exits import Exit, Failure
 @click.option("--config", type=click.Path(path_type=Path), help="The settings file (TOML).  [env: CABLEFERRY_CONFIG]")
 @click.option("--host", help="Address to listen on.  [127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.  [8710]")
-@click.option("--database", metavar="URL", help="sqlite:///path or postgresql://...")
+@click.option("--database", metavar="URL", help=place.DATABASE)
 @click.option("--data-dir", type=click.Path(), help="Folder of the SQLite file and of generated keys.")
 @click.option("--contract", type=click.Choice(["seed", "latest"]), help="Edition of the EMX2 protocol.")
 @click.option("--auth-off", is_flag=True, default=None, help="No authentication; on a loopback address only.")
