@@ -80,6 +80,8 @@ def test_the_same_key_makes_the_job_once(desk: Desk) -> None:
         (("jobs", "list", "--server", "http://127.0.0.1:1"), 7),
         (("workers", "show", "nobody"), 3),
         (("jobs", "fly"), 2),
+        (("jobs", "list", "--server", "ferry.example.org"), 2),
+        (("jobs", "list", "--server", "ftp://ferry.example.org"), 2),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -57,10 +57,16 @@ def _target(server: str | None, token_file: str | None) -> Target:
     said = os.environ.get("CABLEFERRY_TOKEN")
     token = None if token_file else said or kept.token
     return Target(
-        server or os.environ.get("CABLEFERRY_SERVER") or kept.server or DEFAULT_SERVER,
+        _address(server or os.environ.get("CABLEFERRY_SERVER") or kept.server or DEFAULT_SERVER),
         token,
         token_file or (None if token else kept.token_file),
     )
+
+
+def _address(text: str) -> str:
+    if not text.lower().startswith(("http://", "https://")):
+        raise usage(f"{text} is not the address of a server: it begins with http:// or https://")
+    return text
 
 
 def path() -> Path:
