@@ -41,7 +41,7 @@ SENTENCES = [
     (
         a_situation(a_job(profile=None), W1, claimable=[]),
         Code.NOT_OFFERED,
-        "None of the 1 registered worker offers processor embed.",
+        "The only registered worker does not offer processor embed.",
     ),
     (
         a_situation(a_job(), W1, W2, claimable=[]),

@@ -90,11 +90,7 @@ def _ready(seen: Situation) -> Explanation:
     if not seen.workers:
         return Explanation(Code.NO_WORKER, f"No worker is registered, so nobody can run {lane}.", facts)
     if not seen.claimable:
-        return Explanation(
-            Code.NOT_OFFERED,
-            f"None of the {_many(len(seen.workers), 'registered worker')} offers {lane}.",
-            facts,
-        )
+        return Explanation(Code.NOT_OFFERED, f"{_none_of(len(seen.workers))} {lane}.", facts)
     return _offered(seen, lane, facts)
 
 
@@ -195,6 +191,11 @@ def _has_room(candidate: Claimable, job: Job) -> bool:
 
 def _lane(job: Job) -> str:
     return f"processor {job.processor}" + (f" with profile {job.profile}" if job.profile else "")
+
+
+def _none_of(workers: int) -> str:
+    only = "The only registered worker does not offer"
+    return only if workers == 1 else f"None of the {workers} registered workers offers"
 
 
 def _many(count: int, noun: str) -> str:
