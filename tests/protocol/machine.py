@@ -179,6 +179,19 @@ class Protocol(RuleBasedStateMachine):
     ) -> None:
         worker = self._own(worker)
         reports = [self._said(job, worker, state, off, detail) for job, state, off, detail in said]
+        self._sync(worker, session, reports, holding, claim)
+
+    @precondition(lambda self: any(self.model.held()))
+    @rule(place=st.integers(0, 9), detail=details, times=st.integers(1, 2), claim=st.integers(0, 2))
+    def sync_as_holder(self, place: int, detail: str | None, times: int, claim: int) -> None:
+        held = list(self.model.held())
+        job = held[place % len(held)]
+        worker, state = self.model.jobs[job].worker or "", self.model.jobs[job].state
+        steps = [state, *sorted(model.NEXT[state], reverse=True)[:1]]
+        reports = [self._said(job, worker, step, None, detail) for step in steps for _ in range(times)]
+        self._sync(worker, None, reports, held, claim)
+
+    def _sync(self, worker: str, session: str | None, reports: list[Report], holding: list[str], claim: int) -> None:
         if worker not in self.model.workers:
             assert Kind.UNKNOWN_WORKER is refused(lambda: self.world.sync(*reports, worker=worker))
             return
