@@ -47,6 +47,19 @@ def test_a_page_of_the_queue_runs_over_all_lanes(store: Store) -> None:
     assert [keys[0]] == store.read(lambda tx: lanes.queue_page(tx, "emx2", None, Page(1, 1)))
 
 
+def test_a_page_of_two_lanes_is_one_queue(store: Store) -> None:
+    keys = [added(store, "a").key, added(store, "b", BARE, 5).key, added(store, "c").key]
+    added(store, "d", ("embed", "cpu"))
+
+    def page(*wanted: Lane, limit: int = 9, offset: int = 0) -> list[int]:
+        return store.read(lambda tx: lanes.page_of_two(tx, "emx2", wanted, Page(limit, offset)))
+
+    assert [keys[1], keys[0], keys[2]] == page(GPU, BARE)
+    assert [keys[0]] == page(GPU, BARE, limit=1, offset=1)
+    assert [keys[0], keys[2]] == page(GPU)
+    assert [] == page()
+
+
 @pytest.mark.parametrize("state", State)
 def test_a_page_of_a_state_holds_that_state_alone(store: Store, state: State) -> None:
     here = added(store, "a", state=state).key

@@ -18,6 +18,7 @@ ENDED = {State.SUCCEEDED, State.FAILED, State.CANCELLED}
 INDEXES = [
     (lanes._LANE_HEAD, "jobs_ready"),
     (lanes._LANE_LOCKED, "jobs_ready"),
+    (lanes._TWO_LANES_PAGE, "jobs_ready"),
     (lanes._QUEUE_PAGE, "jobs_queue"),
     (lanes._OLDEST, "jobs_queue"),
     (jobs._LOADS, "jobs_held"),

@@ -87,6 +87,8 @@ def _ready_page(tx: Tx, pool: str, wanted: Filter, page: Page) -> list[int]:
         chosen = [lane for lane in _ready_lanes(tx, pool) if lane[0] == wanted.processor]
     else:
         chosen = [(wanted.processor, wanted.profile), (wanted.processor, None)]
+    if len(chosen) <= 2:
+        return lanes.page_of_two(tx, pool, chosen, page)
     end = page.offset + page.limit
     return _in_order([lanes.lane_head(tx, pool, lane, end) for lane in chosen])[page.offset : end]
 

@@ -1,5 +1,6 @@
 """Which jobs are ready, lane by lane, which jobs a page shows, and how many there are of each kind."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -10,6 +11,7 @@ from cableferry.core.workers import Lane
 from cableferry.store.tx import Row, Tx, moment, statement
 
 _STATES = {state.value: state for state in State}
+_NO_LANE: Lane = ("", None)
 
 # the order of a lane is decided here: priority, then age; SKIP LOCKED lets servers claim side by side.
 # no profile is an empty one, as in the index: Postgres would sort a whole lane found by IS NULL
@@ -20,6 +22,12 @@ _IN_ORDER = " ORDER BY priority DESC, key LIMIT ?"
 _LANE_HEAD = statement("lane_head", _LANE + _IN_ORDER)
 _LANE_LOCKED = statement(
     "lane_head_locked", sqlite=_LANE + _IN_ORDER, postgres=_LANE + _IN_ORDER + " FOR UPDATE SKIP LOCKED"
+)
+# each lane is cut to what the page can show of it, for Postgres would sort both whole
+_CUT_LANE = f"SELECT key, priority FROM ({_LANE}{_IN_ORDER}) AS one_lane"
+_TWO_LANES_PAGE = statement(
+    "page_of_two_lanes",
+    f"SELECT key, priority FROM ({_CUT_LANE} UNION ALL {_CUT_LANE}) AS two_lanes{_IN_ORDER} OFFSET ?",
 )
 _QUEUE_PAGE = statement("queue_page", _QUEUE + _IN_ORDER + " OFFSET ?")
 _QUEUE_OF_PROFILE_PAGE = statement("queue_page_of_profile", _QUEUE + " AND profile = ?" + _IN_ORDER + " OFFSET ?")
@@ -77,6 +85,14 @@ def lane_head_locked(tx: Tx, pool: str, lane: Lane, most: int) -> list[Row]:
     """The same, kept from every other claim until this transaction ends."""
     processor, profile = lane
     return tx.all(_LANE_LOCKED, (pool, processor, profile or "", most))
+
+
+def page_of_two(tx: Tx, pool: str, lanes: Sequence[Lane], page: Page) -> list[int]:
+    """Keys of the ready jobs of at most two lanes as one queue, however far into it."""
+    first, second = (*lanes, _NO_LANE, _NO_LANE)[:2]
+    end = page.offset + page.limit
+    asked = [part for processor, profile in (first, second) for part in (pool, processor, profile or "", end)]
+    return [row[0] for row in tx.all(_TWO_LANES_PAGE, (*asked, page.limit, page.offset))]
 
 
 def queue_page(tx: Tx, pool: str, profile: str | None, page: Page) -> list[int]:
