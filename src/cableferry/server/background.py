@@ -38,7 +38,7 @@ def roll_call(rules: Rules, sweep_seconds: float) -> tuple[Sweep, ...]:
     return (
         Sweep("stalled", sweep_seconds, resolve, sweeps.RESOLVED_AT_ONCE),
         Sweep("purge", 60, sweeps.purge, sweeps.FORGOTTEN_AT_ONCE),
-        Sweep("tallies", 5, sweeps.fold_tallies, sweeps.FOLDED_AT_ONCE),
+        Sweep("tallies", 1, sweeps.fold_tallies, sweeps.FOLDED_AT_ONCE),
     )
 
 
