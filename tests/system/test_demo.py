@@ -31,7 +31,7 @@ def test_the_demo_ends_by_itself_with_the_right_output_and_leaves_nothing_runnin
     ended = ferry(tmp_path, "demo", "--dir", str(tmp_path / "demo"), "--json")
 
     shown = json.loads(ended.out)
-    assert (ended.code, shown["job"]["status"], shown["seconds"] < 20) == (0, "COMPLETED", True)
+    assert (ended.code, shown["job"]["status"]) == (0, "COMPLETED")
     assert json.loads(shown["output"]["content"]) == {"below": stage.BELOW, "primes": stage.PRIMES}
     assert json.loads(Path(shown["output"]["file"]).read_text())["primes"] == stage.PRIMES
     assert "count" in {row["phase"] for row in shown["history"]}

@@ -34,12 +34,15 @@ def demo(folder: Path | None, keep: bool | None, as_json: bool) -> None:
     with _folder(folder) as place, stage.raised(place) as (server, client):
         click.echo(f"server and worker are running: {server}", err=True)
         shown = stage.play(client, place)
+        stays = keep if keep is not None else sys.stdout.isatty() and not as_json
         if as_json:
             output.document({**shown.document(), "server": server, "seconds": round(time.monotonic() - began, 2)})
         else:
-            _tell(shown, server, place)
-        if keep if keep is not None else sys.stdout.isatty() and not as_json:
-            _stay()
+            _tell(shown, server)
+        if stays:
+            _stay(server, place)
+        elif not as_json:
+            click.echo("Both stop now: `cableferry demo --keep` leaves them running until Ctrl-C.")
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
@@ -57,16 +60,16 @@ def _folder(given: Path | None) -> Iterator[Path]:
         yield Path(name)
 
 
-def _tell(shown: "Shown", server: str, place: Path) -> None:
+def _tell(shown: "Shown", server: str) -> None:
     click.echo(f"\nThe job's history (cableferry jobs history {shown.job.id}):\n")
     rows = [(row.timestamp, row.from_status, row.to_status, row.actor, row.detail) for row in shown.history]
     output.columns(("TIME", "FROM", "TO", "BY", "DETAIL"), rows)
     click.echo(f"\nIts output ({shown.file}):\n\n  {output.text(shown.content)}\n")
     click.echo(f"The server: {server}  (its contract: {server}/api/hpc/docs)")
+
+
+def _stay(server: str, place: Path) -> None:
     click.echo(f"To ask it yourself: export CABLEFERRY_SERVER={server} CABLEFERRY_TOKEN=$(cat {place / 'token'})")
-
-
-def _stay() -> None:
     click.echo("\nCtrl-C stops the server and the worker.", err=True)
     with contextlib.suppress(KeyboardInterrupt):
         signal.pause()
