@@ -216,9 +216,7 @@ def sleeps(source: Source) -> Iterator[str]:
         match node:
             case ast.Call(args=[ast.Constant(value=0)]):
                 pass
-            case ast.Call(func=func) if (
-                dotted(func).rpartition(".")[2] == "sleep" and source.path not in SLEEPS
-            ):
+            case ast.Call(func=func) if dotted(func).rpartition(".")[2] == "sleep" and source.path not in SLEEPS:
                 yield source.at(node, "a sleep, and the file is not in SLEEPS")
 
 

@@ -6,9 +6,7 @@ from tests.house import lists, sources
 
 
 def test_the_median_function_is_short() -> None:
-    lengths = [
-        sources.length(function) for source in sources.product() for function in sources.functions(source)
-    ]
+    lengths = [sources.length(function) for source in sources.product() for function in sources.functions(source)]
 
     assert statistics.median(lengths) <= lists.MEDIAN_FUNCTION
 

@@ -38,9 +38,7 @@ def test_a_head_node_room_loads_nothing_of_the_server(room: str) -> None:
     loaded = _loaded_by(f"cableferry.{room}")
 
     assert set() == loaded & _heavy()
-    assert {
-        name for name in loaded if name.startswith(tuple(f"cableferry.{s}" for s in SERVER_ROOMS))
-    } == set()
+    assert {name for name in loaded if name.startswith(tuple(f"cableferry.{s}" for s in SERVER_ROOMS))} == set()
 
 
 def test_the_command_line_starts_without_server_or_http() -> None:
@@ -53,9 +51,7 @@ def test_the_command_line_starts_without_server_or_http() -> None:
 def test_the_core_loads_no_clock_die_or_world() -> None:
     loaded = _loaded_by("cableferry.core")
 
-    assert (
-        loaded & {"random", "secrets", "socket", "subprocess", "asyncio", "threading", "structlog"} == set()
-    )
+    assert loaded & {"random", "secrets", "socket", "subprocess", "asyncio", "threading", "structlog"} == set()
 
 
 def test_every_import_of_the_head_node_rooms_is_a_base_dependency() -> None:
@@ -66,9 +62,7 @@ def test_every_import_of_the_head_node_rooms_is_a_base_dependency() -> None:
         for found in sources.imports(source)
     }
 
-    assert {
-        name for name in imported & set(LIBRARIES) if LIBRARIES[name].extra not in (BASE, STANDARD)
-    } == set()
+    assert {name for name in imported & set(LIBRARIES) if LIBRARIES[name].extra not in (BASE, STANDARD)} == set()
 
 
 def test_dialects_do_not_know_each_other() -> None:
