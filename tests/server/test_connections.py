@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from cableferry.testing import servers
@@ -70,6 +71,32 @@ def test_a_head_without_an_end_is_not_read_for_ever(server: Running) -> None:
 
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b"urn:cableferry:problem:too-large" in answer
+
+
+@pytest.fixture
+def hasty(tmp_path: Path) -> Iterator[Running]:
+    settings = servers.settings_in(tmp_path)
+    section = msgspec.structs.replace(settings.server, patience_seconds=1)
+    with servers.running(msgspec.structs.replace(settings, server=section)) as running:
+        yield running
+
+
+@pytest.mark.parametrize("piece", [HEAD, HEAD + b"Content-Length: 10\r\n\r\n{"], ids=["head", "body"])
+def test_a_request_that_does_not_come_is_not_waited_for_for_ever(hasty: Running, piece: bytes) -> None:
+    answer = _answer(hasty, piece)
+
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"urn:cableferry:problem:too-slow" in answer
+
+
+def test_a_connection_without_a_word_is_ended(hasty: Running) -> None:
+    assert _answer(hasty) == b""
+
+
+def test_a_long_poll_outlives_the_patience_for_its_request(hasty: Running) -> None:
+    reply = hasty.client().get("/api/hpc/jobs?wait=2")
+
+    assert (reply.status, reply.headers["preference-applied"]) == (200, "wait=2")
 
 
 def test_a_head_that_comes_in_pieces_is_read(server: Running) -> None:

@@ -121,6 +121,11 @@ TOLD: dict[Kind, Told] = {
         "The body or the headers are larger than the server reads.",
         "Send less, or raise `server.body_limit_bytes` or `server.header_limit_bytes`.",
     ),
+    Kind.TOO_SLOW: Told(
+        (408,),
+        "The head of the request did not come in time, or its body stood still for too long.",
+        "Send it again, over a better line, or raise `server.patience_seconds`.",
+    ),
     Kind.UNAUTHENTICATED: Told(
         (401,),
         "Nothing in the request proves who sends it, or the proof is incomplete.",

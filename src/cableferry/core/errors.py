@@ -43,6 +43,7 @@ class Kind(StrEnum):
     WORKER_MISMATCH = "worker-mismatch"
     KEY_REUSED = "idempotency-key-reused"
     TOO_LARGE = "too-large"
+    TOO_SLOW = "too-slow"
     UNAUTHENTICATED = "unauthenticated"
     BAD_CSRF = "bad-csrf-token"
     BAD_SIGNATURE = "bad-signature"

@@ -40,6 +40,11 @@ class TooLarge(Denial):
     default = Kind.TOO_LARGE
 
 
+class TooSlow(Denial):
+    status = HTTPStatus.REQUEST_TIMEOUT
+    default = Kind.TOO_SLOW
+
+
 class UnknownRoute(Denial):
     status = HTTPStatus.NOT_FOUND
     default = Kind.UNKNOWN_ROUTE

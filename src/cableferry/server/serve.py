@@ -15,6 +15,8 @@ from cableferry.server.settings import ServerSection, Settings
 log = structlog.get_logger()
 
 BACKLOG = 4096
+# longer than a daemon is silent between two polls, so that it never finds its connection closed
+KEEP_ALIVE_SECONDS = 75
 
 
 class Server(uvicorn.Server):
@@ -72,7 +74,7 @@ def address(section: ServerSection, listening: socket.socket) -> str:
 def _config(section: ServerSection, app: App) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=connections.reading(section.header_limit_bytes),
+        http=connections.reading(section),
         loop="uvloop",
         ws="none",
         lifespan="on",
@@ -82,6 +84,7 @@ def _config(section: ServerSection, app: App) -> uvicorn.Config:
         server_header=False,
         proxy_headers=bool(section.trusted_proxies),
         forwarded_allow_ips=section.trusted_proxies,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=section.shutdown_seconds,
         backlog=BACKLOG,
         ssl_certfile=section.tls_certificate,

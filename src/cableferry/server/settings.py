@@ -56,6 +56,9 @@ class ServerSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         10 * 1024 * 1024
     )
     header_limit_bytes: Annotated[Count, _doc("Largest sum of all request headers.")] = 64 * 1024
+    patience_seconds: Annotated[
+        Seconds, _doc("How long the head of a request may take to come, and its body may stand still.")
+    ] = 30
     trusted_proxies: Annotated[
         list[str], _doc("Addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.")
     ] = []
