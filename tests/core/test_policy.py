@@ -100,6 +100,16 @@ def test_a_claimed_job_that_is_not_submitted_in_time_ends_as_the_setting_says(
     assert expected == policy.stalled(a_job(S.CLAIMED, due_at=NOW), timeouts, NOW)
 
 
+@pytest.mark.parametrize(("attempt", "state"), [(1, None), (4, None), (5, S.FAILED), (6, S.FAILED)])
+def test_a_job_that_nobody_ever_submits_goes_back_to_the_queue_only_so_often(attempt: int, state: S | None) -> None:
+    timeouts = Timeouts(default=Limits(claimed_seconds=10, after_claimed=Stalled.PENDING), most_attempts=5)
+
+    verdict = policy.stalled(a_job(S.CLAIMED, due_at=NOW, attempt=attempt), timeouts, NOW)
+
+    assert verdict is not None
+    assert state is verdict.state
+
+
 def test_what_happens_after_a_claim_is_chosen_by_the_narrowest_rule_that_says_it() -> None:
     timeouts = Timeouts(
         default=Limits(claimed_seconds=10, after_claimed=Stalled.FAIL),

@@ -280,6 +280,10 @@ def test_the_submit_user_is_taken_from_the_body_while_authentication_is_off(desk
     assert desk.job(desk.create(submit_user="researcher@example.org"))["submit_user"] == "researcher@example.org"
 
 
+def test_no_priority_is_the_usual_one(desk: Desk) -> None:
+    assert desk.job(desk.create(priority=None))["priority"] == 0
+
+
 def test_the_job_says_why_it_waits(desk: Desk) -> None:
     job = desk.create()
 

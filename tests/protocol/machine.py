@@ -39,6 +39,7 @@ TIMEOUTS = Timeouts(
     default=Limits(claimed_seconds=300, submitted_seconds=600, started_seconds=900),
     profiles={"gpu": Limits(after_claimed=Stalled.PENDING)},
     grace_seconds=model.GRACE,
+    most_attempts=1000,
 )
 
 lanes = st.sampled_from(LANES)

@@ -169,6 +169,15 @@ def test_nobody_waits_for_a_job_that_is_over(client: Client) -> None:
     assert client.get(f"/api/hpc/jobs/{job}?wait=55", {"If-None-Match": etag}).status == 304
 
 
+def test_nobody_waits_for_more_of_a_history_that_is_over(client: Client) -> None:
+    job = _create(client)
+    client.post(f"/api/hpc/jobs/{job}/cancel")
+
+    reply = client.get(f"/api/hpc/jobs/{job}/transitions?after=2&wait=55")
+
+    assert ([], "CANCELLED") == (reply.json["items"], reply.json["status"])
+
+
 def test_a_deletion_ends_the_wait(server: Running, client: Client) -> None:
     job = _create(client)
 

@@ -35,6 +35,7 @@ class Timeouts(msgspec.Struct, frozen=True):
     profiles: Mapping[str, Limits] = {}
     processors: Mapping[str, Limits] = {}
     grace_seconds: float = 60
+    most_attempts: int = 5
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -112,8 +113,10 @@ def _unsubmitted(job: Job, timeouts: Timeouts) -> Verdict:
     detail = f"timeout: worker {job.worker} did not submit within {seconds:g}s of its claim"
     choices = (limits.after_claimed for limits in _wider(job, timeouts))
     match next((choice for choice in choices if choice is not None), Stalled.FAIL):
-        case Stalled.PENDING:
+        case Stalled.PENDING if job.attempt < timeouts.most_attempts:
             return Verdict(None, None, detail)
+        case Stalled.PENDING:
+            return Verdict(State.FAILED, Cause.NOT_SUBMITTED, f"{detail}, nor in {job.attempt - 1} attempts before")
         case Stalled.CANCEL:
             return Verdict(State.CANCELLED, None, detail)
         case Stalled.FAIL:

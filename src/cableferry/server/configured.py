@@ -61,6 +61,7 @@ def timeouts(settings: Settings) -> Timeouts:
         profiles=_limits(section.profiles),
         processors=_limits(section.processors),
         grace_seconds=section.grace_seconds,
+        most_attempts=section.most_attempts,
     )
 
 

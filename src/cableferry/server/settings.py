@@ -129,6 +129,10 @@ class TimeoutsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     after_claimed: Annotated[
         Stalled, _doc("What becomes of a claimed job not submitted in time: fail, cancel or pending.")
     ] = Stalled.FAIL
+    most_attempts: Annotated[
+        Annotated[int, Meta(ge=1, le=1000)],
+        _doc("Attempts of a job after which one that is not submitted fails instead of going back to the queue."),
+    ] = 5
     grace_seconds: Annotated[
         Seconds,
         _doc("Most that the server waits beyond a job's own timeout so that its daemon reports first."),

@@ -48,7 +48,7 @@ def create(tx: Tx, call: Call) -> Answer:
     draft = Draft(
         processor=body.processor,
         profile=body.profile,
-        priority=body.priority,
+        priority=body.priority or 0,
         timeout_seconds=body.timeout_seconds,
         submit_user=access.submit_user(call.caller, body.submit_user),
         created_by=speakers.actor(call, call.worker),
@@ -108,9 +108,11 @@ def delete(tx: Tx, call: Call) -> None:
 
 def history(tx: Tx, call: Call) -> bodies.TransitionList:
     job_id = call.path["job_id"]
+    job = jobs.get(tx, job_id)
     transitions = jobs.history(tx, job_id, call.query.after)
     items = [bodies.transition(job_id, f"{job_id}/{each.seq}", each) for each in transitions]
-    return bodies.TransitionList(items, len(items), {"self": Link(f"{PREFIX}/jobs/{job_id}/transitions", "GET")})
+    links = {"self": Link(f"{PREFIX}/jobs/{job_id}/transitions", "GET")}
+    return bodies.TransitionList(items, len(items), words.WORDS[job.state], links)
 
 
 def explain(tx: Tx, call: Call) -> bodies.ExplainBody:
@@ -161,13 +163,18 @@ def _list_topics(call: Call) -> tuple[str, ...]:
     return (exact,)
 
 
-def _has_items(call: Call, body: bodies.JobList | bodies.TransitionList) -> bool:
-    query = call.query
-    return bool(body.items) or (isinstance(query, JobsQuery) and query.status != READY)
+def _has_jobs(call: Call, body: bodies.JobList) -> bool:
+    query: JobsQuery = call.query
+    return bool(body.items) or query.status != READY
 
 
 def _job_topics(call: Call) -> tuple[str, ...]:
     return (f"job:{call.path['job_id']}",)
+
+
+def _has_news(call: Call, body: bodies.TransitionList) -> bool:
+    """Nothing more comes of a job that is over."""
+    return bool(body.items) or words.MOVES.is_final(words.state(body.status))
 
 
 def _is_over(call: Call, body: bodies.JobBody) -> bool:
@@ -181,7 +188,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     Endpoint(
         "GET", f"{PREFIX}/jobs", find, Need.READ, "List jobs; those that wait to be claimed when no status is given",
-        answer=bodies.JobList, query=JobsQuery, waits=Waits(_list_topics, _has_items),
+        answer=bodies.JobList, query=JobsQuery, waits=Waits(_list_topics, _has_jobs),
     ),
     Endpoint(
         "POST", f"{PREFIX}/jobs/claim", claim_many, Need.WORK, "Claim jobs over all that a worker offers",
@@ -216,7 +223,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     Endpoint(
         "GET", f"{PREFIX}/jobs/{{job_id}}/transitions", history, Need.READ, "Show a job's history",
-        answer=bodies.TransitionList, query=HistoryQuery, refusals=(404,), waits=Waits(_job_topics, _has_items),
+        answer=bodies.TransitionList, query=HistoryQuery, refusals=(404,), waits=Waits(_job_topics, _has_news),
     ),
     Endpoint(
         "GET", f"{PREFIX}/jobs/{{job_id}}/explain", explain, Need.READ, "Say why a job is where it is",

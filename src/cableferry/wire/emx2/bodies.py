@@ -67,7 +67,7 @@ class CreateBody(msgspec.Struct, frozen=True):
     parameters: Parameters = msgspec.field(default_factory=_null)
     inputs: Inputs = msgspec.field(default_factory=_null)
     timeout_seconds: Seconds | None = None
-    priority: Annotated[int, Meta(ge=-1000, le=1000)] = 0
+    priority: Annotated[int, Meta(ge=-1000, le=1000)] | None = 0
 
 
 class ClaimBody(msgspec.Struct, frozen=True):
@@ -175,6 +175,7 @@ class TransitionItem(msgspec.Struct, frozen=True):
 class TransitionList(msgspec.Struct, frozen=True):
     items: list[TransitionItem]
     count: int
+    status: str
     links: Links = msgspec.field(name="_links")
 
 
