@@ -1,0 +1,89 @@
+"""Where bytes live: places that are written once, durable before anybody hears of them, and never used again."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """Bytes that are on disk under a place of their own; nothing refers to them yet."""
+
+    place: str
+    sha256: str
+    size_bytes: int
+    md5: str | None = None
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A place that exists in the store, whoever knows it."""
+
+    place: str
+    size_bytes: int
+    modified_at: datetime
+
+
+class Sink(Protocol):
+    """Takes one stream of bytes, hashes it on the way, and keeps it only when it is finished."""
+
+    size_bytes: int
+
+    async def write(self, piece: bytes) -> None:
+        """Take the next bytes; waits while too much is under way, so memory does not grow with the stream."""
+        ...
+
+    async def finish(self) -> Stored:
+        """Return when everything is durable."""
+        ...
+
+    async def abandon(self) -> None:
+        """Leave nothing behind; calling it after `finish`, or twice, does nothing."""
+        ...
+
+
+class Blobs(Protocol):
+    """A store of bytes; each method that touches the disk or the network raises only `failures.BlobFailure`s."""
+
+    def sink(self, with_md5: bool = False) -> Sink:
+        """A stream into a new place."""
+        ...
+
+    def new_place(self) -> str:
+        """A name that was never used, for bytes that a client will bring to the store directly."""
+        ...
+
+    async def measure(self, place: str) -> Stored:
+        """Hash what is there."""
+        ...
+
+    def chunks(self, place: str, start: int, stop: int) -> AsyncIterator[bytes]:
+        """The bytes from `start` up to `stop`, in pieces of bounded size."""
+        ...
+
+    def read(self, place: str, start: int, stop: int) -> bytes:
+        """The same in one piece, in the calling thread: for the few bytes of a footer."""
+        ...
+
+    def path(self, place: str) -> Path | None:
+        """The file behind a place, where there is one that the kernel can send."""
+        ...
+
+    def signed_url(self, place: str, seconds: int, method: str = "GET") -> str | None:
+        """An address at which a client reaches the place itself, where the backing store can."""
+        ...
+
+    async def delete(self, places: Sequence[str]) -> None:
+        """Remove these places; those that are not there any more are fine."""
+        ...
+
+    def places(self) -> AsyncIterator[Found]:
+        """Every place there is, also of streams that never ended."""
+        ...
+
+    def free_bytes(self) -> int | None:
+        """How much more fits, where that is known."""
+        ...
+
+    async def close(self) -> None: ...
