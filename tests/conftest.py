@@ -1,6 +1,7 @@
 """What holds for every test: no setting leaks in from outside, no example is too slow to be true."""
 
 import os
+import signal
 from collections.abc import Iterator
 
 import hypothesis
@@ -10,6 +11,8 @@ from cableferry.testing import postgres, stores
 
 
 def pytest_configure() -> None:
+    # a shell that starts us in the background leaves SIGINT ignored, and every process of a test would inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in [name for name in os.environ if name.startswith("CABLEFERRY_")]:
         del os.environ[name]
     hypothesis.settings.register_profile("house", deadline=None, print_blob=True)

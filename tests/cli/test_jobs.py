@@ -186,7 +186,7 @@ def test_ctrl_c_ends_without_a_traceback(desk: Desk) -> None:
         assert waiting.stderr is not None
         waiting.stderr.readline()
         waiting.send_signal(signal.SIGINT)
-        _, err = waiting.communicate()
+        _, err = waiting.communicate(timeout=30)
 
     assert (waiting.returncode, b"Traceback" in err) == (130, False)
 
