@@ -25,6 +25,14 @@ class Found(msgspec.Struct, frozen=True):
     modified_at: datetime
 
 
+class Hasher(Protocol):
+    """What `hashlib` gives."""
+
+    def update(self, data: bytes, /) -> None: ...
+
+    def hexdigest(self) -> str: ...
+
+
 class Sink(Protocol):
     """Takes one stream of bytes, hashes it on the way, and keeps it only when it is finished."""
 
@@ -42,12 +50,20 @@ class Sink(Protocol):
         """Leave nothing behind; calling it after `finish`, or twice, does nothing."""
         ...
 
+    def release(self) -> None:
+        """Guard the place no longer: a row refers to it by now, or nobody ever will."""
+        ...
+
 
 class Blobs(Protocol):
     """A store of bytes; each method that touches the disk or the network raises only `failures.BlobFailure`s."""
 
-    def sink(self, with_md5: bool = False) -> Sink:
-        """A stream into a new place."""
+    def sink(self, hasher: Hasher | None = None, with_md5: bool = False) -> Sink:
+        """A stream into a new place; a hasher that knows earlier bytes makes `sha256` the hash of those and these."""
+        ...
+
+    def under_way(self) -> frozenset[str]:
+        """Places of this process that are not released yet: whoever removes orphans leaves them alone."""
         ...
 
     def new_place(self) -> str:
