@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 from msgspec.structs import replace
 
+from cableferry.core.artifacts import Artifact, File, Residence, Stage
 from cableferry.core.jobs import FINAL, HELD, Job, State
 from cableferry.core.policy import Limits, Timeouts
 from cableferry.core.workers import Offer, Session, Speaker, Worker
@@ -43,3 +44,17 @@ def a_worker(id: str = "w1", *offers: Offer, **said: object) -> Worker:
 
 def a_session(id: str = "boot-0001", host: str | None = "head-1", pid: int | None = 4711) -> Session:
     return Session(id, host, pid, NOW)
+
+
+def an_artifact(stage: Stage = Stage.UPLOADING, **said: object) -> Artifact:
+    artifact = Artifact(
+        key=7, id="a7", stage=stage, revision=3, type="blob", format=None, residence=Residence.MANAGED, name=None,
+        metadata=msgspec.Raw(b"null"), content_url=None, job_id=None, sha256=None, declared_sha256=None,
+        size_bytes=None, table_schema=None, schema_error=None, detail=None, created_by="user:mia", created_at=NOW,
+        touched_at=NOW, committed_at=None,
+    )  # fmt: skip
+    return replace(artifact, **said)
+
+
+def a_file(path: str = "x", sha256: str | None = "aa", size: int | None = 1, **said: object) -> File:
+    return replace(File(1, 7, path, "f", None, sha256, size, None, None, 1, NOW), **said)

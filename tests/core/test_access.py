@@ -7,7 +7,7 @@ from cableferry.core import access
 from cableferry.core.access import Anyone, Caller, Claimant, Need, Person, Role
 from cableferry.core.errors import Forbidden, Invalid
 from cableferry.core.jobs import State
-from tests.core.specimens import a_job
+from tests.core.specimens import a_job, an_artifact
 
 PEOPLE = {role: Person("ann", role) for role in Role}
 WORKER = Claimant("w1", "credential")
@@ -127,3 +127,23 @@ def test_a_role_is_read_back_from_its_word(role: Role) -> None:
 def test_an_unknown_role_is_refused_with_the_known_ones() -> None:
     with pytest.raises(Invalid, match="Viewer, Editor, Manager, Owner"):
         access.role("king")
+
+
+@pytest.mark.parametrize(
+    ("caller", "may"),
+    [
+        pytest.param(WORKER, True, id="the worker that created it"),
+        pytest.param(Claimant("w2", "c"), False, id="another worker"),
+        pytest.param(Person("ann", Role.EDITOR), False, id="an editor who did not"),
+        pytest.param(Person("bob", Role.MANAGER), True, id="a manager"),
+        pytest.param(Anyone(), True, id="anyone while authentication is off"),
+    ],
+)
+def test_an_artifact_is_changed_by_whose_it_is(caller: Caller, may: bool) -> None:
+    artifact = an_artifact(created_by="worker:w1")
+
+    if may:
+        access.check_own(caller, artifact)
+    else:
+        with pytest.raises(Forbidden, match="belongs to worker:w1"):
+            access.check_own(caller, artifact)

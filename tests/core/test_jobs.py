@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cableferry.core.errors import Conflict, Kind
-from cableferry.core.jobs import FINAL, HELD, JOBS, Job, State, Verdict, check_claimed, check_holder, judge
+from cableferry.core.jobs import FINAL, HELD, JOBS, Job, Payload, State, Verdict, check_claimed, check_holder, judge
 from tests.core.specimens import a_job
 
 S = State
@@ -108,3 +108,10 @@ def test_a_job_knows_whether_it_is_over_and_whether_it_is_held(state: State) -> 
     job = a_job(state)
 
     assert (state in FINAL, state in HELD) == (job.is_final, job.is_held)
+
+
+def test_the_results_are_the_artifacts_that_are_named() -> None:
+    said = {"output_artifact_id": "a1", "log_artifact_id": "a2"}
+
+    assert a_job(**said).results == Payload(**said).results == ("a1", "a2")
+    assert a_job().results == Payload().results == ()

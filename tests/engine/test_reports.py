@@ -3,9 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
+from cableferry.core.artifacts import Draft
 from cableferry.core.errors import Conflict, Kind, NotFound, Refusal
 from cableferry.core.jobs import Cause, Job, State
 from cableferry.core.policy import Limits, Stalled, Timeouts
+from cableferry.engine import artifacts
 from cableferry.store import jobs as rows
 from tests.engine.world import World, a_report
 
@@ -30,14 +32,15 @@ def back_in_the_queue(world: World) -> Job:
 def test_a_job_goes_the_usual_way_and_keeps_what_was_said(world: World) -> None:
     world.register()
     job = world.a_job(S.CLAIMED)
+    output, log = (world.write(artifacts.create, Draft()).id for _ in range(2))
 
     world.report(job.id, S.SUBMITTED, slurm_job_id="4711", detail="Slurm job 4711")
     world.report(job.id, S.RUNNING, phase="training", progress=0.5)
-    world.report(job.id, S.SUCCEEDED, output_artifact_id="a1", log_artifact_id="a2")
+    world.report(job.id, S.SUCCEEDED, output_artifact_id=output, log_artifact_id=log)
 
     done = world.get(job.id)
     assert (S.SUCCEEDED, "4711", "Slurm job 4711") == (done.state, done.slurm_job_id, done.detail)
-    assert ("training", 0.5, "a1", "a2") == (
+    assert ("training", 0.5, output, log) == (
         done.phase,
         done.progress,
         done.output_artifact_id,

@@ -13,6 +13,21 @@ SEEDS: dict[int, tuple[str, ...]] = {
         """INSERT INTO jobs (id, pool, state, attempt, epoch, revision, processor, priority,
         created_at, moved_at, touched_at) VALUES ('j1', 'p', 'ready', 1, 0, 1, 'x', 0, 1, 1, 1)""",
     ),
+    2: (
+        """INSERT INTO artifacts (id, state, revision, type, residence, metadata, created_at, touched_at)
+        VALUES ('a1', 'uploading', 2, 'blob', 'managed', 'null', 1, 1)""",
+        "INSERT INTO blobs (sha256, size_bytes, created_at) VALUES ('aa', 1, 1)",
+        "INSERT INTO blob_pieces (blob_key, seq, place, size_bytes) SELECT key, 0, 'aa/aa', 1 FROM blobs",
+        """INSERT INTO files (artifact_key, path, id, sha256, size_bytes, blob_key, seq, created_at)
+        SELECT a.key, 'x', 'f1', 'aa', 1, b.key, 2, 1 FROM artifacts a, blobs b""",
+        """INSERT INTO uploads (id, artifact_key, path, kind, received, revision, created_at, touched_at)
+        SELECT 'u1', key, 'y', 'tus', 1, 1, 1, 1 FROM artifacts""",
+        """INSERT INTO upload_pieces (upload_key, number, place, size_bytes, sha256, at)
+        SELECT key, 0, 'bb/bb', 1, 'bb', 1 FROM uploads""",
+        "INSERT INTO dead_places (place, at) VALUES ('cc/cc', 1)",
+        """INSERT INTO artifact_uses (artifact_key, job_key, used_as)
+        SELECT a.key, j.key, 'input' FROM artifacts a, jobs j""",
+    ),
 }
 
 

@@ -37,6 +37,52 @@ TOLD: dict[Kind, Told] = {
     Kind.WRONG_METHOD: Told(
         (405,), "The path is served, but not with this method.", "Use one of those in the `Allow` header."
     ),
+    Kind.UNKNOWN_ARTIFACT: Told((404,), "No artifact has this id.", "Check the id, or list the artifacts."),
+    Kind.UNKNOWN_FILE: Told((404,), "The artifact has no file of this path.", "List the artifact's files."),
+    Kind.NO_CONTENT: Told(
+        (404,),
+        "The file was declared, but its bytes were never sent.",
+        "Upload the file, or look where it was declared.",
+    ),
+    Kind.COMMITTED: Told(
+        (409,), "The artifact is committed and never changes any more.", "Create a new artifact for new content."
+    ),
+    Kind.ARTIFACT_FAILED: Told(
+        (409,),
+        "The artifact has failed: nothing came for too long, or its content was not what it said.",
+        "Create a new artifact; `detail` of the old one says why.",
+    ),
+    Kind.NOT_MANAGED: Told(
+        (409,),
+        "The bytes of this artifact live elsewhere, so none can be uploaded.",
+        "Send the file's metadata as JSON, or create a managed artifact.",
+    ),
+    Kind.HASH_MISMATCH: Told(
+        (409,),
+        "A commit declares another hash or size than the files have; its title is `Hash Mismatch`.",
+        "Compare with the hashes in the list of files, upload what is wrong or missing, and commit again.",
+    ),
+    Kind.BAD_INPUT: Told(
+        (409,),
+        "A job names an artifact as its input, output or log that is not there, or an input that is not committed.",
+        "Create and commit the artifact first.",
+    ),
+    Kind.BAD_PATH: Told(
+        (400,),
+        "A file's path is empty, too long, or holds what is not one thing to every client.",
+        "Use segments divided by /, none of them empty, . or .., without control characters.",
+    ),
+    Kind.BAD_LOCATION: Told(
+        (400,),
+        "The `content_url` does not fit the residence, or lies outside what the server allows.",
+        "Use file:///, s3:// or https:// as the residence says, under one of the roots that the sentence names.",
+    ),
+    Kind.TOO_MANY_FILES: Told(
+        (409,), "The artifact holds as many files as one may.", "Pack them into archives, or use several artifacts."
+    ),
+    Kind.IN_USE: Told(
+        (409,), "A job that is not over takes the artifact as its input.", "Cancel the job, or wait for its end."
+    ),
     Kind.ALREADY_CLAIMED: Told(
         (409,), "Another worker holds the job; `holder` names it.", "Take the next job: losing a race is no failure."
     ),

@@ -4,6 +4,7 @@ from enum import IntEnum
 
 import msgspec
 
+from cableferry.core.artifacts import Artifact
 from cableferry.core.errors import Forbidden, Invalid, Kind
 from cableferry.core.jobs import Job
 
@@ -103,6 +104,16 @@ def check_end(caller: Caller, job: Job) -> None:
         case Person() if caller.role < Role.MANAGER and job.submit_user != caller.name:
             owner = job.submit_user or "nobody"
             raise Forbidden(f"job {job.id} belongs to {owner}: a Manager may end it", Kind.NOT_YOURS)
+        case _:
+            return
+
+
+def check_own(caller: Caller, artifact: Artifact) -> None:
+    """Refuse to change another's artifact: its creator may, and a Manager."""
+    match caller:
+        case Claimant() | Person(role=Role.VIEWER | Role.EDITOR) if artifact.created_by != caller.actor:
+            owner = artifact.created_by or "nobody"
+            raise Forbidden(f"artifact {artifact.id} belongs to {owner}: a Manager may change it", Kind.NOT_YOURS)
         case _:
             return
 

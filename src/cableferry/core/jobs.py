@@ -111,9 +111,14 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     def is_held(self) -> bool:
         return self.state in HELD
 
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The artifacts that came of it."""
+        return tuple(named for named in (self.output_artifact_id, self.log_artifact_id) if named is not None)
+
 
 class Draft(msgspec.Struct, frozen=True, gc=False):
-    """A job as its creator describes it."""
+    """A job as its creator describes it; `uses` are the artifacts that its inputs name."""
 
     processor: str
     profile: str | None = None
@@ -123,6 +128,7 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     created_by: str | None = None
     parameters: msgspec.Raw = msgspec.Raw(b"null")
     inputs: msgspec.Raw = msgspec.Raw(b"null")
+    uses: tuple[str, ...] = ()
 
 
 class Filter(msgspec.Struct, frozen=True):
@@ -144,6 +150,11 @@ class Payload(msgspec.Struct, frozen=True, gc=False):
     phase: str | None = None
     message: str | None = None
     progress: float | None = None
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The artifacts that this names."""
+        return tuple(named for named in (self.output_artifact_id, self.log_artifact_id) if named is not None)
 
 
 class Report(msgspec.Struct, frozen=True, gc=False):

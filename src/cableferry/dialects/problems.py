@@ -9,6 +9,8 @@ from cableferry.dialects import denials
 from cableferry.dialects.endpoint import Rendered
 
 _RETRYABLE = frozenset({Kind.CHANGED_MEANWHILE, Kind.TOO_MANY, Kind.UNAVAILABLE, Kind.CLOCK_SKEW})
+# clients of the EMX2 protocol tell these by their titles
+_TITLES = {Kind.HASH_MISMATCH: "Hash Mismatch"}
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -17,7 +19,7 @@ def render(refusal: Refusal, request_id: str | None, words: Mapping[object, str]
     status = denials.status_of(refusal)
     document: dict[str, object] = {
         "type": f"urn:cableferry:problem:{refusal.kind}",
-        "title": status.phrase,
+        "title": _TITLES.get(refusal.kind, status.phrase),
         "status": int(status),
         "detail": refusal.detail,
     }

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 
 from cableferry.core import access, moves, policy, workers
 from cableferry.core.access import Caller
+from cableferry.core.artifacts import Use
 from cableferry.core.errors import Conflict, Kind, NotFound, Refusal
 from cableferry.core.jobs import (
     Draft,
@@ -20,8 +21,9 @@ from cableferry.core.jobs import (
 from cableferry.core.moves import Change
 from cableferry.core.policy import Rules
 from cableferry.core.workers import Speaker
-from cableferry.engine import ids, queue
+from cableferry.engine import artifacts, ids, queue
 from cableferry.engine import workers as registered
+from cableferry.store import artifacts as artifact_rows
 from cableferry.store import history as history_rows
 from cableferry.store import jobs as rows
 from cableferry.store.tx import News, Tx
@@ -29,9 +31,12 @@ from cableferry.store.tx import News, Tx
 
 def create(tx: Tx, rules: Rules, draft: Draft) -> Job:
     """A new job, ready to be claimed."""
+    if draft.uses:
+        artifacts.check_inputs(tx, draft.uses)
     job = rows.add(tx, ids.new(tx.now), rules.pool, draft)
     payload = Payload(detail="Job created")
     history_rows.record(tx, [Transition(job.key, 1, 1, 0, None, job.state, None, draft.created_by, tx.now, payload)])
+    artifact_rows.use(tx, job.key, Use.INPUT, draft.uses)
     _announce_ready(tx, job)
     return job
 
@@ -74,6 +79,7 @@ def report(tx: Tx, rules: Rules, report: Report) -> Job:
 def report_many(tx: Tx, rules: Rules, reports: Sequence[Report]) -> list[Job | Refusal]:
     """Take reports in order, each on what the ones before it left; one refused leaves the others standing."""
     jobs = _lock_all(tx, {report.job for report in reports})
+    results = artifacts.known_results(tx, [report.payload for report in reports])
     changes: list[Change] = []
     outcomes: list[Job | Refusal] = []
     for report in reports:
@@ -83,6 +89,7 @@ def report_many(tx: Tx, rules: Rules, reports: Sequence[Report]) -> list[Job | R
                 raise _missing(tx, report.job)
             change = _reported(tx, rules, job, report, changes)
             if change is not None:
+                artifacts.check_results(report.payload, results)
                 changes.append(change)
                 jobs[job.id] = change.after
             outcomes.append(jobs[job.id])
@@ -175,6 +182,14 @@ def _write(tx: Tx, changes: Sequence[Change]) -> None:
     if rows.save(tx, [(first[key], last[key]) for key in first]) != len(first):
         raise _changed_meanwhile([job.id for job in first.values()])
     history_rows.record(tx, [change.transition for change in changes])
+    for change in changes:
+        _use_results(tx, change.after.key, change.transition.payload)
+
+
+def _use_results(tx: Tx, job_key: int, said: Payload) -> None:
+    for used_as, result in ((Use.OUTPUT, said.output_artifact_id), (Use.LOG, said.log_artifact_id)):
+        if result is not None:
+            artifact_rows.use(tx, job_key, used_as, [result])
 
 
 def _reported(tx: Tx, rules: Rules, job: Job, report: Report, pending: Sequence[Change]) -> Change | None:

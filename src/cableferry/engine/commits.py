@@ -1,0 +1,81 @@
+"""A commit in three steps: look at the rows, read what the bytes say outside any transaction, then fix it."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from cableferry.core import access, artifacts, contents
+from cableferry.core.access import Caller
+from cableferry.core.artifacts import Artifact, Declared, Examined, File, Outcome, Residence, Sum
+from cableferry.engine import artifacts as owners
+from cableferry.store import files as rows
+from cableferry.store.blobs import Blobs
+from cableferry.store.files import Piece
+from cableferry.store.tx import Store, Tx
+
+_CHUNK = 4 * 1024 * 1024
+
+
+class Depot(msgspec.Struct, frozen=True):
+    """The store of bytes, with the database that knows what lies where."""
+
+    store: Store
+    blobs: Blobs
+    posix_roots: tuple[str, ...] = ()
+
+
+class Inspection(msgspec.Struct, frozen=True):
+    """An artifact and its files as they were at one instant."""
+
+    artifact: Artifact
+    files: Sequence[File]
+    found: Sum
+
+
+def examine(depot: Depot, id: str, caller: Caller, declared: Declared) -> Examined:
+    """What a commit would fix, and of which revision of the artifact; slow, and so outside the transaction."""
+    seen = depot.store.read(lambda tx: inspect(tx, id, caller))
+    artifact = seen.artifact
+    if artifacts.is_repeated(artifact, declared):
+        return Examined(artifact.revision, Outcome())
+    artifacts.check_committable(artifact)
+    known_as = _concatenated(depot, seen, declared)
+    contents.check_declared(artifact, declared, seen.found, known_as)
+    return Examined(artifact.revision, _outcome(seen, declared))
+
+
+def inspect(tx: Tx, id: str, caller: Caller) -> Inspection:
+    artifact = owners.get(tx, id)
+    access.check_own(caller, artifact)
+    files = rows.of_artifact(tx, artifact.key)
+    return Inspection(artifact, files, contents.add_up(files))
+
+
+def _outcome(seen: Inspection, declared: Declared) -> Outcome:
+    """What the files say; what nobody can check here, as it was declared."""
+    found, said = seen.found, None if declared.sha256 is None else declared.sha256.lower()
+    size = found.size_bytes if found.files else declared.size_bytes
+    return Outcome(sha256=found.sha256 or said, declared_sha256=said, size_bytes=size)
+
+
+def _concatenated(depot: Depot, seen: Inspection, declared: Declared) -> str | None:
+    """The hash of all bytes in the order they came: some daemons declare this one; read only if it may matter."""
+    said = None if declared.sha256 is None else declared.sha256.lower()
+    is_stored = seen.artifact.residence is Residence.MANAGED and all(file.is_stored for file in seen.files)
+    if said in (None, seen.found.sha256) or not is_stored or declared.size_bytes not in (None, seen.found.size_bytes):
+        return None
+    whole = hashlib.sha256()
+    for file in sorted(seen.files, key=lambda file: file.seq):
+        for chunk in chunks(depot, file):
+            whole.update(chunk)
+    return whole.hexdigest()
+
+
+def chunks(depot: Depot, file: File) -> Iterator[bytes]:
+    """The bytes of a stored file, in pieces of bounded size, in the calling thread."""
+    key = file.blob_key
+    pieces: Sequence[Piece] = () if key is None else depot.store.read(lambda tx: rows.pieces(tx, key))
+    for piece in pieces:
+        for start in range(0, piece.size_bytes, _CHUNK):
+            yield depot.blobs.read(piece.place, start, min(start + _CHUNK, piece.size_bytes))
