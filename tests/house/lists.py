@@ -67,6 +67,7 @@ PURE_LIBRARIES = frozenset(
         "unicodedata",
         "urllib.parse",
         "uuid",
+        "xml.parsers",
     }
 )
 

@@ -167,6 +167,12 @@ TOLD: dict[Kind, Told] = {
         "The body or the headers are larger than the server reads.",
         "Send less, or raise `server.body_limit_bytes` or `server.header_limit_bytes`.",
     ),
+    Kind.INCOMPLETE: Told(
+        (400,), "A body has fewer or more bytes than was said before it.", "Send it again, as long as it says."
+    ),
+    Kind.BAD_DIGEST: Told(
+        (400,), "A body has another checksum than its sender told.", "Send it again: it was changed on the way."
+    ),
     Kind.TOO_SLOW: Told(
         (408,),
         "The head of the request did not come in time, or its body stood still for too long.",
@@ -178,13 +184,19 @@ TOLD: dict[Kind, Told] = {
         "Sign the request, or send a token; docs/security.md tells how.",
     ),
     Kind.BAD_SIGNATURE: Told(
-        (401,),
-        "The signature was not made with a secret of this worker over this very request.",
+        (401, 403),
+        "The signature was not made with a secret of this worker over this very request; 403 at the S3 gateway.",
         "Check the secret, and that method, target, body, timestamp and nonce are signed exactly as they are sent.",
     ),
+    Kind.BAD_AUTHORIZATION: Told(
+        (400,),
+        "What a request to the S3 gateway says of its signature cannot be read, or is meant for another service.",
+        "Let an S3 client sign the request; the sentence says what is wrong.",
+    ),
+    Kind.EXPIRED: Told((403,), "A presigned URL has ended.", "Sign a new one."),
     Kind.CLOCK_SKEW: Told(
-        (401,),
-        "The request's timestamp is more than five minutes away from the server's clock.",
+        (401, 403),
+        "The request's timestamp is more than five minutes away from the server's clock; 403 and 15 minutes for S3.",
         "Set the clock; until then add `skew_seconds` to your own time and sign again.",
     ),
     Kind.REPLAYED: Told(
