@@ -1,5 +1,6 @@
 """Where a setting's value comes from, and what becomes of one that cannot be used."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,7 @@ def test_the_environment_names_the_file(tmp_path: Path) -> None:
         ("[server]\nprot = 1\n", "did you mean server.port?"),
         ("[sever]\nport = 1\n", "did you mean server.port?"),
         ("[auth.jwt]\nissuers = 'x'\n", "did you mean auth.jwt.issuer?"),
+        ("[timeouts.profiles.gpu]\nstarted = 1\n", "profiles.gpu.started in .* did you mean started_seconds?"),
         ("port = 1\n", "unknown setting port"),
     ],
 )
@@ -65,8 +67,46 @@ def test_an_unknown_variable_is_refused_too() -> None:
         sources.load(None, {"CABLEFERRY_SERVER__PROT": "1"}, {})
 
 
-def test_variables_that_are_no_settings_are_left_alone() -> None:
-    assert sources.load(None, {"CABLEFERRY_TOKEN": "x", "PATH": "y"}, {}).settings == Settings()
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("CABLEFERRY_SERVER_PORT", "CABLEFERRY_SERVER__PORT"),
+        ("CABLEFERRY_AUTH_SHARED_SECRET", "CABLEFERRY_AUTH__SHARED_SECRET"),
+        ("CABLEFERRY_PORT", "CABLEFERRY_SERVER__PORT"),
+    ],
+)
+def test_a_variable_with_one_underscore_too_few_is_refused(name: str, meant: str) -> None:
+    with pytest.raises(SettingsError, match=rf"unknown variable {name}: did you mean {meant}\?"):
+        sources.load(None, {name: "9000"}, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CABLEFERRY_TOKEN", "x"),
+        ("CABLEFERRY_WORKER_SECRET", "x"),
+        ("PATH", "y"),
+        ("CABLEFERRY_SERVICE_HOST", "10.0.0.1"),
+        ("CABLEFERRY_SERVICE_PORT_HTTP", "8710"),
+        ("CABLEFERRY_SERVER_PORT", "tcp://10.0.0.1:8710"),
+        ("CABLEFERRY_PORT_8710_TCP_ADDR", "10.0.0.1"),
+    ],
+)
+def test_variables_that_are_no_settings_are_left_alone(name: str, value: str) -> None:
+    assert sources.load(None, {name: value}, {}).settings == Settings()
+
+
+def test_every_variable_that_the_program_reads_is_known() -> None:
+    sources_of_all = "".join(path.read_text() for path in Path(sources.__file__).parents[1].rglob("*.py"))
+    read = set(re.findall(r"CABLEFERRY_[A-Z_]*[A-Z]", sources_of_all))
+
+    known = {each.variable for each in described.settings()} | {f"{sources.PREFIX}{name}" for name in sources.OTHERS}
+    assert read - known - {"CABLEFERRY_COMPLETE"} == set()
+
+
+def test_a_wrong_word_is_told_the_right_ones() -> None:
+    with pytest.raises(SettingsError, match="it takes seed or latest"):
+        sources.load(None, {"CABLEFERRY_EMX2__CONTRACT": "older"}, {})
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from cableferry.server import described
 from cableferry.server.described import Described
 from cableferry.server.settings import LimitsSection
-from cableferry.server.sources import ALIASES, PREFIX
+from cableferry.server.sources import ALIASES, OTHERS, PREFIX
 from tools.docs import markdown
 
 PATH = "settings.md"
@@ -28,7 +28,8 @@ def text() -> str:
         f"The file is named by `--config` or `{PREFIX}CONFIG`.\n"
         "In the file each section below is a table; an environment variable writes the dots as two underscores.\n"
         "In the environment, lists and tables are written as JSON.\n"
-        "A key that is not in this page is refused, with the nearest one that is.",
+        f"A key that is not in this page is refused, with the nearest one that is, and so is a variable"
+        f" that begins with `{PREFIX}` and is neither here nor one of {_others()}.",
         markdown.block("toml", EXAMPLE),
         _aliases(),
         *(block for name, meaning in described.sections() for block in _section(name, meaning)),
@@ -37,6 +38,10 @@ def text() -> str:
         ' (`timeouts.processors."NAME"`, with the same keys), then in `[timeouts]`.',
         _limits(),
     )
+
+
+def _others() -> str:
+    return ", ".join(f"`{PREFIX}{name}`" for name in OTHERS)
 
 
 def _aliases() -> str:

@@ -2,20 +2,27 @@
 
 import difflib
 import os
+import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, get_type_hints
+from typing import NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from cableferry.server import described
 from cableferry.server.settings import Secret, Settings
 
 PREFIX = "CABLEFERRY_"
+OTHERS = ("CONFIG", "CLIENT_CONFIG", "SERVER", "TOKEN", "WORKER_SECRET")
+"""Variables that are no settings of the server: they name its file, or belong to clients and workers."""
 ALIASES = {
     "MOLGENIS_HPC_SHARED_SECRET": "auth.shared_secret",
     "MOLGENIS_HPC_CREDENTIALS_KEY": "auth.credentials_key",
 }
+
+# what Kubernetes gives every program that runs beside a service of our name
+_LINK = re.compile(rf"{PREFIX}\w*?(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP))(_\w+)?")
 
 Value = object
 Flat = dict[str, tuple[Value, str]]
@@ -88,7 +95,14 @@ def _from_environment(environment: Mapping[str, str]) -> Flat:
     for name, text in environment.items():
         if name.startswith(PREFIX) and "__" in name:
             values[name.removeprefix(PREFIX).lower().replace("__", ".")] = (_parsed(text), name)
+        elif name.startswith(PREFIX) and name.removeprefix(PREFIX) not in OTHERS and not _is_link(name, text):
+            variables = [each.variable for each in described.settings()]
+            raise SettingsError(f"unknown variable {name}{_hint(name, variables)}")
     return values
+
+
+def _is_link(name: str, text: str) -> bool:
+    return _LINK.fullmatch(name) is not None or text.startswith(("tcp://", "udp://"))
 
 
 def _parsed(text: str) -> Value:
@@ -103,11 +117,13 @@ def _parsed(text: str) -> Value:
 
 def _check_known(key: str, source: str) -> None:
     known = list(_keys(Settings, ""))
-    if key in known:
-        return
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    hint = f": did you mean {near[0]}?" if near else ""
-    raise SettingsError(f"unknown setting {key} in {source}{hint}")
+    if key not in known:
+        raise SettingsError(f"unknown setting {key} in {source}{_hint(key, known)}")
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f": did you mean {near[0]}?" if near else ""
 
 
 def _keys(section: type[msgspec.Struct], prefix: str) -> Iterator[str]:
@@ -143,11 +159,25 @@ def _check_value(key: str, value: Value, source: str) -> None:
     section: type[msgspec.Struct] = Settings
     for part in path:
         section = get_type_hints(section)[part]
+    _check_inner(key, value, get_type_hints(section)[name], source)
     kind = get_type_hints(section, include_extras=True)[name]
     try:
         msgspec.convert(value, kind, strict=False, dec_hook=_decode)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"{key} in {source} is wrong: {error}") from None
+        takes = next(each.type for each in described.settings() if each.key == key)
+        raise SettingsError(f"{key} in {source} is wrong: it takes {takes} ({error})") from None
+
+
+def _check_inner(key: str, value: Value, kind: object, source: str) -> None:
+    """The keys of tables that are named by the operator, such as those of one processor."""
+    inner = get_args(kind)[1] if get_origin(kind) is dict else None
+    if not isinstance(value, dict) or not _is_section(inner):
+        return
+    known = list(get_type_hints(inner))
+    for name, table in value.items():
+        unknown = [each for each in table if each not in known] if isinstance(table, dict) else []
+        if unknown:
+            raise SettingsError(f"unknown setting {key}.{name}.{unknown[0]} in {source}{_hint(unknown[0], known)}")
 
 
 def _decode(kind: type, value: Value) -> Value:
