@@ -40,6 +40,50 @@ def test_a_worker_without_a_credential_signs_with_the_shared_secret(server: Serv
 
 
 @pytest.mark.parametrize(
+    ("target", "body"),
+    [
+        ("/api/hpc/workers/register", b'{"worker_id": "w1"}'),
+        (HEARTBEAT, b""),
+        ("/api/hpc/workers/%771/sync", b"{}"),
+    ],
+)
+def test_without_the_header_the_path_or_the_body_says_who_signed(server: Server, target: str, body: bytes) -> None:
+    secret = issued(server)
+    server.call("POST", "/api/hpc/workers/register", b'{"worker_id": "w1"}', bearer(token(server, Role.MANAGER)))
+
+    headers = signed(secret, "POST", target, body, worker=None)
+
+    assert server.call("POST", target, body, headers).status == 200
+    assert server.call("POST", target, body, headers).kind == "replayed"
+
+
+def test_without_the_header_a_token_may_be_of_the_worker_in_the_body(server: Server) -> None:
+    reply = server.call(
+        "POST", "/api/hpc/workers/register", b'{"worker_id": "w1"}', {"x-molgenis-token": issued(server)}
+    )
+
+    assert (reply.status, reply.json["worker_id"]) == (200, "w1")
+
+
+@pytest.mark.parametrize("body", [b'{"worker_id": "w2"}', b'{"worker_id": 1}', b"{", b"\xff", b"[" * 100_000, b""])
+def test_a_signature_of_nobody_named_is_refused_and_told_what_is_missing(server: Server, body: bytes) -> None:
+    secret, target = issued(server), "/api/hpc/workers/register"
+
+    reply = server.call("POST", target, body, signed(secret, "POST", target, body, worker=None))
+
+    assert (reply.status, reply.kind) == (401, "bad-signature")
+    assert "send X-Worker-Id" in reply.json["detail"]
+
+
+def test_whoever_signs_for_the_path_speaks_for_no_other_worker(server: Server) -> None:
+    secret, target = issued(server), "/api/hpc/jobs/claim"
+    issued(server, "w2")
+    body = b'{"worker_id": "w2"}'
+
+    assert server.call("POST", target, body, signed(secret, "POST", target, body, worker=None)).status == 401
+
+
+@pytest.mark.parametrize(
     ("sent", "written"),
     [
         (f"{JOBS}?status=PENDING&processor=a%20b", f"{JOBS}?status=PENDING&processor=a b"),

@@ -133,6 +133,7 @@ def _envelope(scope: Scope, request: Request) -> Envelope:
         now=datetime.now(UTC),
         address=request.address,
         peer=scope.get("peer", request.address),
+        path_worker=request.params.get("worker_id"),
         certificate=scope.get("client_certificate"),
         is_secure=scope["scheme"] == "https",
     )

@@ -16,6 +16,7 @@ class Envelope(msgspec.Struct, frozen=True):
 
     `target` is the path and query exactly as they were sent. `certificate` is the client's, in DER,
     already verified by TLS. `peer` is the other end of the connection, whatever a proxy says of `address`.
+    `path_worker` is the worker whose path it is, if the path is a worker's.
     """
 
     method: str
@@ -25,6 +26,7 @@ class Envelope(msgspec.Struct, frozen=True):
     now: datetime
     address: str | None = None
     peer: str | None = None
+    path_worker: str | None = None
     certificate: bytes | None = None
     is_secure: bool = False
     is_stream: bool = False

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+import msgspec
+
 from cableferry.core import signing
 from cableferry.core.access import Claimant
 from cableferry.core.errors import Kind
@@ -19,6 +21,16 @@ _NO_MATCH = (
     "the signature does not match: check the worker id and its secret, and that METHOD, path?query,"
     " SHA-256 of the body, X-Timestamp and X-Nonce are signed as they are sent"
 )
+_UNNAMED = f"{_NO_MATCH}; nothing in the request names a worker that this secret is of: send X-Worker-Id"
+
+
+class _Body(msgspec.Struct):
+    """As much of a body as says whose it is."""
+
+    worker_id: str | None = None
+
+
+_BODY = msgspec.json.Decoder(_Body)
 
 
 class Signatures:
@@ -35,27 +47,34 @@ class Signatures:
             signing.canonical(envelope.method, target, envelope.body_hash, timestamp, nonce)
             for target in signing.targets(envelope.target)
         ]
-        worker = envelope.worker
-        key = await self._find(
-            worker, lambda key: any(signing.verify(key.secret, text, signature) for text in messages)
+        worker, key = await self._find(
+            envelope, lambda key: any(signing.verify(key.secret, text, signature) for text in messages)
         )
         if key is None:
-            raise Unauthorized(_NO_MATCH, Kind.BAD_SIGNATURE)
+            raise Unauthorized(_NO_MATCH if envelope.worker else _UNNAMED, Kind.BAD_SIGNATURE)
         _check_clock(timestamp, envelope.now)
         return Admitted(Claimant(worker, key.id), self._spending(key, worker, nonce))
 
     async def admit_verbatim(self, envelope: Envelope, secret: str) -> Admitted:
         """A request that carries the secret itself, as daemons in token mode do: no signature, no nonce."""
-        worker = envelope.worker
-        key = await self._find(worker, lambda key: signing.is_same(key.secret.decode("utf-8", "replace"), secret))
+        worker, key = await self._find(
+            envelope, lambda key: signing.is_same(key.secret.decode("utf-8", "replace"), secret)
+        )
         if key is None:
             raise Unauthorized("x-molgenis-token is neither an API token nor the secret of this worker")
         return Admitted(Claimant(worker, key.id), self._using(key, worker))
 
-    async def _find(self, worker: str | None, fits: Callable[[Key], bool]) -> Key | None:
-        """The secret that fits; before saying no, those in the database now."""
-        if worker is None:
-            return _first(self._shared, fits)
+    async def _find(self, envelope: Envelope, fits: Callable[[Key], bool]) -> tuple[str | None, Key | None]:
+        """Who signed, and with which secret; a request may leave out the header if its path or body says who."""
+        if envelope.worker is not None:
+            return envelope.worker, await self._find_of(envelope.worker, fits)
+        if (key := _first(self._shared, fits)) is not None:
+            return None, key
+        worker = envelope.path_worker or _named_in(envelope.body)
+        return worker, None if worker is None else await self._find_of(worker, fits)
+
+    async def _find_of(self, worker: str, fits: Callable[[Key], bool]) -> Key | None:
+        """The worker's secret that fits; before saying no, those in the database now."""
         ring = self._keyring.known(worker)
         key = _first(self._secrets(ring), fits)
         return key or _first(self._secrets(await self._keyring.load(worker)), fits)
@@ -102,6 +121,13 @@ class Signatures:
     def _note(self, tx: Tx, key: Key) -> None:
         if key.row != _SHARED_ROW and self._keyring.is_worth_noting(key, tx.now):
             credentials.touch(tx, key.row, tx.now)
+
+
+def _named_in(body: bytes) -> str | None:
+    try:
+        return _BODY.decode(body).worker_id
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None  # whatever is wrong with the body is told once its sender is known
 
 
 def _first(keys: Sequence[Key], fits: Callable[[Key], bool]) -> Key | None:
