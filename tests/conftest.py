@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-from cableferry.testing import postgres, stores
+from cableferry.testing import postgres, s3, stores
 
 
 def pytest_configure() -> None:
@@ -27,3 +27,10 @@ def postgres_cluster() -> Iterator[postgres.Cluster]:
     with postgres.cluster() as cluster:
         stores.migrate_template(cluster)
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[s3.Server]:
+    """One real S3 server for all the tests of this process; whoever uses it is marked `xdist_group("s3")`."""
+    with s3.running() as server:
+        yield server
