@@ -47,7 +47,7 @@ class Sink(Protocol):
         ...
 
     async def abandon(self) -> None:
-        """Leave nothing behind; calling it after `finish`, or twice, does nothing."""
+        """Leave nothing behind, not even what is finished; after `release`, or twice, it does nothing."""
         ...
 
     def release(self) -> None:
