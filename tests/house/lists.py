@@ -33,6 +33,7 @@ LIBRARIES = {
     "cryptography": Library("cryptography", "server", ("server",)),
     "argon2": Library("argon2-cffi", "server", ("server",)),
     "joserfc": Library("joserfc", "server", ("server",)),
+    "obstore": Library("obstore", "server", ("store",)),
     "opentelemetry": Library("opentelemetry-sdk", "otel", ("server",)),
 }
 
