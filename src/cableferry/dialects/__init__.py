@@ -13,4 +13,4 @@ class Contract(Protocol):
 
 
 ROLL_CALL: tuple[Contract, ...] = (emx2, ui)
-MECHANISM = ("denials", "endpoint", "problems")
+MECHANISM = ("denials", "dispositions", "endpoint", "problems")
