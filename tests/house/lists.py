@@ -119,7 +119,9 @@ LOOSE_TYPES: dict[str, str] = {
 PATCHES: dict[str, str] = {}
 
 # test files that wait in real time -> for what
-SLEEPS: dict[str, str] = {}
+SLEEPS: dict[str, str] = {
+    "tests/server/streaming.py": "a server that has to notice that a connection is gone",
+}
 
 # files that are longer than a file may be -> why
 LONG_FILES: dict[str, str] = {}

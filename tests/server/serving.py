@@ -113,7 +113,8 @@ def signed(
     """The headers of a signed request; `changed` replaces a part before it is signed."""
     timestamp = changed.get("timestamp", str(int(time.time())))
     nonce = changed.get("nonce", f"nonce-{next(_nonces)}")
-    message = signing.canonical(method, target, signing.body_hash(body), timestamp, nonce)
+    body_hash = changed.get("body_hash", signing.body_hash(body))
+    message = signing.canonical(method, target, body_hash, timestamp, nonce)
     signature = signing.sign(secret.encode(), message)
     named = {"X-Worker-Id": worker} if worker else {}
     return {"X-Timestamp": timestamp, "X-Nonce": nonce, "Authorization": f"HMAC-SHA256 {signature}"} | named

@@ -293,7 +293,7 @@ def endpoints() -> list[Endpoint]:
 
 
 def test_the_table_names_every_endpoint() -> None:
-    served = {f"{endpoint.method} {endpoint.path}" for endpoint in endpoints() if endpoint.mode != "pure"}
+    served = {f"{endpoint.method} {endpoint.template}" for endpoint in endpoints() if endpoint.mode != "pure"}
 
     assert served == set(ALLOWED) | OPEN
 

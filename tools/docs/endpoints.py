@@ -35,7 +35,7 @@ def _dialect(dialect: Dialect) -> tuple[str, str]:
 
 def _row(endpoint: Endpoint) -> tuple[str, ...]:
     return (
-        markdown.code(f"{endpoint.method} {endpoint.path}"),
+        markdown.code(f"{endpoint.method} {endpoint.template}"),
         endpoint.summary,
         who(endpoint.need),
         str(endpoint.status),

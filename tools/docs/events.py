@@ -8,6 +8,9 @@ TOLD: dict[str, str] = {
     "authentication is off": "Anybody on this machine may do everything; configure a secret before others use it.",
     "request failed": "A request met a bug; the traceback tells which, the caller got only the trace id.",
     "database failed": "The database did not answer, or broke off; the caller was told to try again.",
+    "store of bytes failed": "A file's bytes could not be read or written; the caller was told what that means for it.",
+    "download broke off": "A file's bytes could not be read to their end; its connection was cut, so nobody takes it "
+    "for whole.",
     "look at the database failed": "The numbers of the database could not be read for a scrape or a look.",
     "sweep failed": "A sweep met a bug or no database; it tries again at its next turn.",
     "keys file not taken up": "The changed file of token keys is not usable; the keys known before stay in force.",

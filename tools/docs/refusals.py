@@ -165,7 +165,7 @@ TOLD: dict[Kind, Told] = {
     Kind.TOO_LARGE: Told(
         (413,),
         "The body or the headers are larger than the server reads.",
-        "Send less, or raise `server.body_limit_bytes` or `server.header_limit_bytes`.",
+        "Send less, or raise `server.body_limit_bytes`, `server.header_limit_bytes` or `artifacts.upload_limit_bytes`.",
     ),
     Kind.INCOMPLETE: Told(
         (400,), "A body has fewer or more bytes than was said before it.", "Send it again, as long as it says."
@@ -175,8 +175,21 @@ TOLD: dict[Kind, Told] = {
     ),
     Kind.TOO_SLOW: Told(
         (408,),
-        "The head of the request did not come in time, or its body stood still for too long.",
+        "The head of the request did not come in time, or its body came too slowly.",
         "Send it again, over a better line, or raise `server.patience_seconds`.",
+    ),
+    Kind.STORAGE_FULL: Told(
+        (507,),
+        "The disk or bucket behind the server has no room for these bytes; nothing of them was kept.",
+        "Send it again when there is room; an upload that can be continued goes on where it was.",
+    ),
+    Kind.RANGE_NOT_SATISFIABLE: Told(
+        (416,), "None of the bytes that `Range` asks for is in the file.", "Look at `Content-Range` for its size."
+    ),
+    Kind.PRECONDITION_FAILED: Told(
+        (412,),
+        "The file is not the version that `If-Match` or `If-Unmodified-Since` names.",
+        "Look at the file again, then decide.",
     ),
     Kind.UNAUTHENTICATED: Told(
         (401,),

@@ -45,6 +45,30 @@ class TooSlow(Denial):
     default = Kind.TOO_SLOW
 
 
+class InsufficientStorage(Denial):
+    status = HTTPStatus.INSUFFICIENT_STORAGE
+    default = Kind.STORAGE_FULL
+
+
+class NotSatisfiable(Denial):
+    """No byte that was asked for is in the file."""
+
+    status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+    default = Kind.RANGE_NOT_SATISFIABLE
+
+    def __init__(self, detail: str, size_bytes: int) -> None:
+        super().__init__(detail)
+        self.size_bytes = size_bytes
+
+    def headers(self) -> Mapping[str, str]:
+        return {"content-range": f"bytes */{self.size_bytes}"}
+
+
+class PreconditionFailed(Denial):
+    status = HTTPStatus.PRECONDITION_FAILED
+    default = Kind.PRECONDITION_FAILED
+
+
 class UnknownRoute(Denial):
     status = HTTPStatus.NOT_FOUND
     default = Kind.UNKNOWN_ROUTE

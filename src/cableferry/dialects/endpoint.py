@@ -1,21 +1,82 @@
 """What an endpoint is: one typed function, what it asks of its caller and what it answers."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from cableferry.core.access import Caller, Need
 from cableferry.core.errors import Refusal
+from cableferry.store.blobs import Hasher, Stored
 from cableferry.store.tx import Tx
 
 Headers = Mapping[bytes, bytes]
 
 
+class Decoder(Protocol):
+    """Takes a body as it comes and gives the bytes of the file in it."""
+
+    def feed(self, data: bytes) -> Sequence[bytes]:
+        """What is certain to belong to the file by now; refuses what cannot be read."""
+        ...
+
+    def finish(self) -> None:
+        """The body is over: refuses one that is not whole or not what it said."""
+        ...
+
+
+class Landing(msgspec.Struct, frozen=True):
+    """What an endpoint says of a stream before its first byte is read.
+
+    `most_bytes` is how large the file may be, by default the server's limit. `sha256` is what the file must have,
+    together with the earlier bytes that `hasher` knows. `hashes` are further ones of these bytes, by their names in
+    hashlib. What came before a break is given to `run` as well if `keeps_partial`. A `decoder` reads a form of its own.
+    """
+
+    most_bytes: int | None = None
+    sha256: str | None = None
+    hasher: Hasher | None = None
+    with_md5: bool = False
+    hashes: frozenset[str] = frozenset()
+    keeps_partial: bool = False
+    form: Literal["raw", "multipart"] = "raw"
+    decoder: Decoder | None = None
+
+
+class Arrived(msgspec.Struct, frozen=True):
+    """What became of a stream: durable bytes that nothing refers to yet.
+
+    `fields`, `file_name` and `content_type` are those of a multipart form.
+    """
+
+    stored: Stored
+    is_whole: bool = True
+    hashes: Mapping[str, str] = {}
+    fields: Mapping[str, str] = {}
+    file_name: str | None = None
+    content_type: str | None = None
+
+
+class Content(msgspec.Struct, frozen=True):
+    """An answer whose body is bytes in the store: places with their sizes, in order.
+
+    `etag` is strong and stands in its quotes. `sha256` is that of all bytes.
+    """
+
+    pieces: tuple[tuple[str, int], ...]
+    size_bytes: int
+    content_type: str
+    etag: str
+    modified_at: datetime | None = None
+    headers: Mapping[str, str] = {}
+    sha256: str | None = None
+
+
 class Call(msgspec.Struct, frozen=True):
     """One request after it has been parsed and its caller admitted.
 
-    `worker` is what X-Worker-Id says; `prepared` is what the endpoint's `prepare` gave.
+    `worker` is what X-Worker-Id says; `prepared` is what the endpoint's `prepare` gave; `arrived` is what was streamed.
     """
 
     caller: Caller
@@ -27,6 +88,7 @@ class Call(msgspec.Struct, frozen=True):
     request_id: str | None = None
     service: Any = None
     prepared: Any = None
+    arrived: Arrived | None = None
     headers: Headers = {}
     address: str | None = None
     is_secure: bool = False
@@ -56,6 +118,9 @@ class Endpoint(msgspec.Struct, frozen=True):
     `prepare` runs before it in a thread, outside any transaction, for what is slow by design;
     its result is `call.prepared`. A `pure` endpoint has no transaction: its `tx` must not be used.
     `keeps_secret` says that the request or the answer holds a secret, so neither is kept readable.
+    One with `takes` gets its body as a stream: `takes` runs in a write transaction of its own before a byte is read,
+    and may refuse; when it returns None the body is read as usual, like every JSON body of an endpoint with a `body`.
+    A path may end in `{name:path}`, which stands for all that is left, slashes included.
     A write that `is_brief` takes some tens of microseconds, whatever it is asked in a body of usual size.
     """
 
@@ -76,6 +141,12 @@ class Endpoint(msgspec.Struct, frozen=True):
     is_brief: bool = False
     has_optional_body: bool = False
     prepare: Callable[[Call], Any] | None = None
+    takes: Callable[[Tx, Call], Landing | None] | None = None
+
+    @property
+    def template(self) -> str:
+        """The path with the bare names of its variables."""
+        return self.path.replace(":path}", "}")
 
 
 class Rendered(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from cableferry.core.errors import Kind, Refusal
 from cableferry.dialects import denials
 from cableferry.dialects.endpoint import Rendered
 
-_RETRYABLE = frozenset({Kind.CHANGED_MEANWHILE, Kind.TOO_MANY, Kind.UNAVAILABLE, Kind.CLOCK_SKEW})
+_RETRYABLE = frozenset({Kind.CHANGED_MEANWHILE, Kind.TOO_MANY, Kind.UNAVAILABLE, Kind.CLOCK_SKEW, Kind.STORAGE_FULL})
 # clients of the EMX2 protocol tell these by their titles
 _TITLES = {Kind.HASH_MISMATCH: "Hash Mismatch"}
 _ENCODER = msgspec.json.Encoder()

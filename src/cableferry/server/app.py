@@ -14,6 +14,7 @@ from cableferry.dialects.endpoint import Dialect, Endpoint
 from cableferry.engine import sweeps
 from cableferry.server import authenticate, background, configured, edge, exchange, logs, watching
 from cableferry.server import pages as unlisted
+from cableferry.server.downloads import Downloads
 from cableferry.server.edge import Edge, Parts
 from cableferry.server.exchange import Receive, Reply, Request, Scope, Send
 from cableferry.server.live import Live
@@ -24,7 +25,9 @@ from cableferry.server.running import Runner
 from cableferry.server.settings import Settings
 from cableferry.server.throttle import Buckets
 from cableferry.server.traces import Traces
+from cableferry.server.uploads import Reading, Uploads
 from cableferry.store import connect
+from cableferry.store.blobs import Blobs, opening
 from cableferry.store.tx import Store
 
 _READING = frozenset({"GET", "HEAD"})
@@ -46,9 +49,15 @@ class App:
             await self._pages(scope, receive, send)
 
 
-def create_app(settings: Settings, store: Store | None = None, extra_endpoints: Sequence[Endpoint] = ()) -> App:
-    """Everything wired; without a store it opens its own, brought up to date, and closes it at the end."""
+def create_app(
+    settings: Settings,
+    store: Store | None = None,
+    extra_endpoints: Sequence[Endpoint] = (),
+    blobs: Blobs | None = None,
+) -> App:
+    """Everything wired; what is not given is opened, brought up to date, and closed at the end."""
     opened = store or open_store(settings)
+    kept = blobs or open_blobs(settings)
     trust = authenticate.establish(settings, opened)
     live = Live()
     opened.on_news(live.hear)
@@ -57,9 +66,12 @@ def create_app(settings: Settings, store: Store | None = None, extra_endpoints: 
     traces = Traces(settings.otel) if settings.otel.endpoint else None
     routes = Routes(_dialects(extra_endpoints))
     polling = Polls(opened, live, settings.emx2.long_poll_seconds)
+    runner = Runner(opened, polling, trust.vault)
     parts = Parts(
         routes=routes,
-        runner=Runner(opened, polling, trust.vault),
+        runner=runner,
+        uploads=Uploads(opened, kept, runner, _file_limits(settings)),
+        downloads=Downloads(kept),
         authenticator=trust.authenticator,
         buckets=Buckets(settings.limits.requests_per_second, settings.limits.burst),
         services=configured.services(settings, trust, opened),
@@ -67,7 +79,7 @@ def create_app(settings: Settings, store: Store | None = None, extra_endpoints: 
         limits=_reading_limits(settings),
         record=recorder(numbers, traces),
     )
-    resident = Resident(settings, opened, store is None, live, numbers, traces)
+    resident = Resident(settings, opened, store is None, live, numbers, traces, None if blobs else kept)
     pages = Starlette(routes=unlisted.pages(settings, routes, opened, numbers), lifespan=resident.live_in)
     return App(Edge(parts), live, pages)
 
@@ -81,6 +93,7 @@ class Resident(msgspec.Struct, frozen=True):
     live: Live
     numbers: Metrics
     traces: Traces | None
+    own_blobs: Blobs | None
 
     @contextlib.asynccontextmanager
     async def live_in(self, app: Starlette) -> AsyncIterator[None]:
@@ -95,6 +108,8 @@ class Resident(msgspec.Struct, frozen=True):
             await asyncio.gather(*tasks, return_exceptions=True)
             if self.traces is not None:
                 await asyncio.to_thread(self.traces.close)
+            if self.own_blobs is not None:
+                await self.own_blobs.close()
             if self.closes_store:
                 self.store.close()
 
@@ -118,6 +133,10 @@ def recorder(numbers: Metrics, traces: Traces | None) -> Callable[[Request, Repl
     return record
 
 
+def open_blobs(settings: Settings) -> Blobs:
+    return opening.open_blobs(settings.database.data_dir / "blobs")
+
+
 def open_store(settings: Settings) -> Store:
     pool_size = settings.database.pool_size if connect.kind_of(settings.database_url) == "postgres" else None
     return connect.open_store(settings.database_url, upgrade=True, pool_size=pool_size)
@@ -128,6 +147,10 @@ def _reading_limits(settings: Settings) -> edge.Limits:
     proxys = settings.auth.mtls.proxy_header
     single = exchange.SINGLE | ({proxys.lower().encode()} if proxys else set())
     return edge.Limits(server.body_limit_bytes, server.header_limit_bytes, server.root_path, single)
+
+
+def _file_limits(settings: Settings) -> Reading:
+    return Reading(settings.artifacts.upload_limit_bytes, settings.server.body_limit_bytes)
 
 
 def _dialects(extra: Sequence[Endpoint]) -> list[Dialect]:

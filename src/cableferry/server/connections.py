@@ -6,18 +6,23 @@ from http import HTTPStatus
 from typing import cast
 
 import structlog
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from cableferry.core.errors import Invalid, Refusal
 from cableferry.dialects import emx2
 from cableferry.dialects.denials import TooSlow
 from cableferry.server import exchange, presenting
 from cableferry.server.exchange import Reply
+from cableferry.server.lines import Line
 from cableferry.server.settings import ServerSection
 
 log = structlog.get_logger()
 
 _LINGERING_SECONDS = 1
+# a body that brings less while the patience lasts is not meant to come to its end
+LEAST_BODY_BYTES = 1024
+# how much more is taken of a body after its answer, so that a client that listens late keeps its connection
+MOST_UNWANTED_BYTES = 4 * 1024 * 1024
 _NO_HTTP = "this is not HTTP/1.1 as the server reads it: look at the method, the address, each header and the length"
 
 
@@ -27,9 +32,13 @@ class Connection(HttpToolsProtocol):
     most_head_bytes = 0
     patience_seconds = 0.0
     _head_bytes = 0
+    _unwanted_bytes = 0
+    _brought_bytes = 0
+    _kept_waiting = False
     _is_in_head = False
     _is_in_body = False
     _is_refused = False
+    _later: Refusal | None = None
     _alarm: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -54,7 +63,8 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._head_bytes, self._is_in_head = 0, True
+        self._head_bytes, self._unwanted_bytes, self._is_in_head = 0, 0, True
+        self._kept_waiting = self.flow.read_paused
         scope = cast(dict[str, object], self.scope)
         scope["peer"] = self.client[0] if self.client else None
         if self.scheme == "https":
@@ -63,17 +73,52 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._is_in_head, self._is_in_body = False, True
+        self._brought_bytes = 0
+        self._stop_alarm()
         super().on_headers_complete()
+        cast(dict[str, object], self.scope)["line"] = Line(self.cycle)
+
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        self._brought_bytes += len(body)
+        self._kept_waiting |= self.flow.read_paused
+        if self.cycle.response_complete:
+            self._unwanted_bytes += len(body)
+            if self._unwanted_bytes > MOST_UNWANTED_BYTES:
+                self._linger()
 
     def on_message_complete(self) -> None:
         self._is_in_body = False
         super().on_message_complete()
 
-    def _watch(self) -> None:
-        """A head has its time to come in full, a body so long between two pieces."""
-        if not self._is_in_head:
+    def eof_received(self) -> bool:  # type: ignore[override]  # as asyncio has it
+        """Whoever ends what he says in the middle of a body may still hear that; TLS has no such end."""
+        if not self._is_in_body or self._is_refused or self.scheme == "https":
+            return False
+        self._refuse(Invalid("the connection ended before the body was as long as Content-Length says"))
+        return True
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._later is not None and not self.pipeline:
+            self._refuse(self._later)
+        # whoever was to be asked for the body will not send it, and what comes next would be taken for it
+        if self._is_in_body and self.expect_100_continue:
+            self._linger()
+
+    def _linger(self) -> None:
+        """Take no more of a body that nobody wants; the answer has time to arrive."""
+        if not self._is_refused:
+            self._is_refused = True
             self._stop_alarm()
-        if (self._is_in_head or self._is_in_body) and self._alarm is None and not self._is_refused:
+            self.transport.pause_reading()
+            self.loop.call_later(_LINGERING_SECONDS, self.transport.close)
+
+    def _watch(self) -> None:
+        """A head has its time to come in full, a body so long for each of its kibibytes."""
+        if not self._is_in_head and not self._is_in_body:
+            self._stop_alarm()
+        elif self._alarm is None and not self._is_refused:
             self._set_alarm()
 
     def _set_alarm(self) -> None:
@@ -86,7 +131,8 @@ class Connection(HttpToolsProtocol):
 
     def _lose_patience(self) -> None:
         """Nobody keeps a place here for ever by saying next to nothing."""
-        if self.flow.read_paused:
+        if self._kept_waiting or (self._is_in_body and self._brought_bytes >= LEAST_BODY_BYTES):
+            self._kept_waiting, self._brought_bytes = self.flow.read_paused, 0
             self._set_alarm()
         elif self._is_in_head or self._is_in_body:
             self._refuse(TooSlow(f"the request did not come within {self.patience_seconds:g} s: send it again"))
@@ -94,7 +140,17 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(Invalid(_NO_HTTP))
+        """What makes no sense is answered in its turn."""
+        refusal = Invalid(_NO_HTTP)
+        if self._is_in_body or not self._owes_an_answer():
+            self._refuse(refusal)
+        else:
+            self._is_refused, self._later = True, refusal
+            self._stop_alarm()
+
+    def _owes_an_answer(self) -> bool:
+        cycle = cast(RequestResponseCycle | None, self.cycle)
+        return cycle is not None and (not cycle.response_complete or bool(self.pipeline))
 
     def _unsupported_upgrade_warning(self) -> None:
         """A wish for another protocol may be ignored; there is nothing to install."""
@@ -103,6 +159,12 @@ class Connection(HttpToolsProtocol):
         """Nothing more can be understood; whoever is still sending hears the answer before the end."""
         self._is_refused = True
         self._stop_alarm()
+        if self._is_in_body:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+            if self.cycle.response_started:
+                self.transport.close()
+                return
         trace_id = exchange.new_trace_id()
         reply = presenting.refuse(emx2.DIALECT.render, refusal, None)
         log.info("connection refused", kind=reply.kind, status=reply.status, trace=trace_id)

@@ -62,6 +62,10 @@ def _plain(error: msgspec.ValidationError) -> str:
     return f"the body field {field} is wrong: {what}" if field else f"the body is wrong: {what}"
 
 
+def is_json(content_type: bytes | None) -> bool:
+    return content_type is not None and content_type.partition(b";")[0].strip().lower() == _JSON
+
+
 def _check_content_type(value: bytes | None) -> None:
     if value is None or value == _JSON:
         return

@@ -9,14 +9,16 @@ import structlog
 from cableferry.core import access
 from cableferry.core.access import Anyone, Caller, Need
 from cableferry.core.errors import Invalid, Kind, Refusal
-from cableferry.dialects.denials import Bug, Unauthorized, Unavailable
+from cableferry.dialects.denials import Bug, Denial, InsufficientStorage, Unauthorized, Unavailable
 from cableferry.dialects.endpoint import Call, Dialect
-from cableferry.server import decoding, exchange, polls, presenting, throttle
+from cableferry.server import decoding, exchange, polls, presenting, throttle, uploads
+from cableferry.server.downloads import Downloads
 from cableferry.server.envelope import Admitted, Authenticator, Envelope
-from cableferry.server.exchange import Disconnected, Receive, Reply, Request, Scope, Send
+from cableferry.server.exchange import Disconnected, Exchange, Receive, Reply, Request, Scope, Send
 from cableferry.server.routes import Route, Routes
 from cableferry.server.running import Admission, Runner
 from cableferry.server.throttle import Buckets
+from cableferry.server.uploads import Uploads
 from cableferry.store import failures
 
 log = structlog.get_logger()
@@ -36,6 +38,8 @@ class Parts(msgspec.Struct, frozen=True):
 
     routes: Routes
     runner: Runner
+    uploads: Uploads
+    downloads: Downloads
     authenticator: Authenticator
     buckets: Buckets
     services: Mapping[str, object]
@@ -54,10 +58,21 @@ class Edge:
         request = exchange.arrive(scope)
         try:
             reply = await self._answer(scope, request, receive)
-            await exchange.respond(send, request, reply)
+            reply = await self._deliver(Exchange(scope, request, receive, send), reply)
         except Disconnected:
             reply = Reply(499)
         self._parts.record(request, reply)
+
+    async def _deliver(self, to: Exchange, reply: Reply) -> Reply:
+        """What the client was told in the end."""
+        if reply.streamed is not None and to.request.method != "HEAD":
+            try:
+                await self._parts.downloads.respond(to, reply, reply.streamed)
+                return reply
+            except failures.BlobFailure as failure:
+                reply = self._without_bytes(to.request, failure)
+        await exchange.respond(to.send, to.request, reply)
+        return reply
 
     async def _answer(self, scope: Scope, request: Request, receive: Receive) -> Reply:
         try:
@@ -67,11 +82,17 @@ class Edge:
         except (failures.Unavailable, failures.Unknown) as failure:
             log.error("database failed", detail=str(failure), trace=request.trace_id)
             return self._refuse(request, _unavailable(failure))
+        except failures.BlobFailure as failure:
+            return self._without_bytes(request, failure)
         except Disconnected:
             raise
         except Exception:
             log.exception("request failed", request=request.request_id, trace=request.trace_id)
             return self._refuse(request, Bug(f"the server failed; its log tells more under {request.trace_id}"))
+
+    def _without_bytes(self, request: Request, failure: failures.BlobFailure) -> Reply:
+        log.error("store of bytes failed", detail=str(failure), trace=request.trace_id)
+        return self._refuse(request, _no_bytes(failure, request.trace_id))
 
     def _refuse(self, request: Request, refusal: Refusal) -> Reply:
         dialect = request.route.dialect if request.route else self._parts.fallback
@@ -85,15 +106,18 @@ class Edge:
         exchange.check_headers(scope, request, parts.limits.header_bytes, parts.limits.single_headers)
         if route.endpoint.needs_protocol_headers:
             route.dialect.check_headers(request.headers)
-        request.body = await exchange.read_body(request, receive, parts.limits.body_bytes)
+        request.is_stream = uploads.is_stream(route.endpoint, request.headers)
+        if not request.is_stream:
+            request.body = await exchange.read_body(request, receive, parts.limits.body_bytes)
         admitted = await self._admit(scope, request, route)
         request.caller = admitted.caller
         parts.buckets.check(throttle.payer(admitted.caller, request.address))
         access.check(admitted.caller, route.endpoint.need)
         call, seconds = self._call(request, route, admitted.caller)
         call = msgspec.structs.replace(call, is_secure=True) if scope["scheme"] == "https" else call
-        reply = await parts.runner.run(Admission(request, route, call, admitted.guard, seconds), receive)
-        return presenting.with_headers(reply, presenting.pairs(admitted.headers))
+        run = parts.uploads.run if request.is_stream else parts.runner.run
+        reply = await run(Admission(request, route, call, admitted.guard, seconds), receive)
+        return presenting.with_headers(reply, exchange.pairs(admitted.headers))
 
     async def _admit(self, scope: Scope, request: Request, route: Route) -> Admitted:
         """Who calls; whoever needs no right is not asked for any."""
@@ -112,7 +136,7 @@ class Edge:
             caller=caller,
             path=request.params,
             query=query,
-            body=decoding.body(route.decoding, request.body, request.headers),
+            body=None if request.is_stream else decoding.body(route.decoding, request.body, request.headers),
             worker=_name(request, b"x-worker-id"),
             session=_name(request, b"x-worker-session"),
             request_id=request.request_id,
@@ -136,6 +160,7 @@ def _envelope(scope: Scope, request: Request) -> Envelope:
         path_worker=request.params.get("worker_id"),
         certificate=scope.get("client_certificate"),
         is_secure=scope["scheme"] == "https",
+        is_stream=request.is_stream,
     )
 
 
@@ -151,6 +176,16 @@ def _name(request: Request, header: bytes) -> str | None:
     if not 0 < len(name) <= 255 or not name.isprintable():
         raise Invalid(f"{header.decode().title()} must hold 1 to 255 printable characters", Kind.BAD_HEADER)
     return name
+
+
+def _no_bytes(failure: failures.BlobFailure, trace_id: str) -> Denial:
+    match failure:
+        case failures.BlobsFull():
+            return InsufficientStorage("the server has no room for these bytes and kept none of them: try again later")
+        case failures.BlobMissing():
+            return Bug(f"these bytes are not where the server left them; its log tells more under {trace_id}")
+        case _:
+            return Unavailable("the store of bytes does not answer and nothing was changed: try again")
 
 
 def _unavailable(failure: failures.StoreFailure) -> Unavailable:

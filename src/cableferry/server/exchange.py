@@ -5,13 +5,14 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Container, Mapping, MutableMapping
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from cableferry.core.access import Caller
 from cableferry.core.errors import Invalid, Kind
 from cableferry.dialects.denials import TooLarge
+from cableferry.server.lines import Line
 from cableferry.server.routes import Route
 
 Scope = MutableMapping[str, Any]
@@ -22,13 +23,22 @@ Send = Callable[[Message], Awaitable[None]]
 SINGLE = frozenset(
     {
         b"authorization",
+        b"content-digest",
         b"content-length",
+        b"content-md5",
+        b"content-sha256",
         b"content-type",
         b"cookie",
         b"idempotency-key",
+        b"if-match",
+        b"if-modified-since",
         b"if-none-match",
+        b"if-range",
+        b"if-unmodified-since",
         b"prefer",
+        b"range",
         b"traceparent",
+        b"x-content-sha256",
         b"x-csrf-token",
         b"x-emx2-api-version",
         b"x-molgenis-token",
@@ -50,7 +60,10 @@ class Disconnected(Exception):
 
 
 class Request(msgspec.Struct, eq=False):
-    """What has been learnt of a request so far; the log line is written from it."""
+    """What has been learnt of a request so far; the log line is written from it.
+
+    The body of a stream is counted and known by its fingerprint, but not kept.
+    """
 
     method: str
     path: str
@@ -63,12 +76,20 @@ class Request(msgspec.Struct, eq=False):
     route: Route | None = None
     params: Mapping[str, str] = {}
     body: bytes = b""
+    is_stream: bool = False
+    streamed_bytes: int = 0
+    fingerprint: bytes = b""
+    line: Line | None = None
     caller: Caller | None = None
     worker: str | None = None
 
     @property
     def target(self) -> str:
         return f"{self.path}?{self.query.decode('latin-1')}" if self.query else self.path
+
+    @property
+    def bytes_in(self) -> int:
+        return self.streamed_bytes if self.is_stream else len(self.body)
 
     def header(self, name: bytes) -> str | None:
         value = self.headers.get(name)
@@ -83,14 +104,51 @@ class Request(msgspec.Struct, eq=False):
         return etag in tags or tags == ["*"]
 
 
+class Span(NamedTuple):
+    """A run of bytes in the store."""
+
+    place: str
+    start: int
+    stop: int
+
+    @property
+    def size_bytes(self) -> int:
+        return self.stop - self.start
+
+
+class Streamed(msgspec.Struct, frozen=True):
+    """A body that is not in memory: bytes of the store, and what stands between them."""
+
+    parts: tuple[Span | bytes, ...]
+    size_bytes: int
+
+
 class Reply(msgspec.Struct, frozen=True):
-    """An answer in bytes."""
+    """An answer in bytes: `body`, or what is `streamed` instead of one."""
 
     status: int
     body: bytes = b""
     content_type: bytes = b"application/json"
     headers: tuple[tuple[bytes, bytes], ...] = ()
     kind: str | None = None
+    streamed: Streamed | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.body) if self.streamed is None else self.streamed.size_bytes
+
+
+def pairs(headers: Mapping[str, str]) -> tuple[tuple[bytes, bytes], ...]:
+    return tuple((name.lower().encode(), value.encode("latin-1", "replace")) for name, value in headers.items())
+
+
+class Exchange(NamedTuple):
+    """One request, and the connection that its answer goes to."""
+
+    scope: Scope
+    request: Request
+    receive: Receive
+    send: Send
 
 
 def arrive(scope: Scope) -> Request:
@@ -105,6 +163,7 @@ def arrive(scope: Scope) -> Request:
         started=time.perf_counter(),
         trace_id=_trace_id(headers),
         request_id=_request_id(headers),
+        line=scope.get("line"),
     )
 
 
@@ -154,9 +213,7 @@ def _check_twins(pairs: list[tuple[bytes, bytes]], single: Container[bytes]) -> 
 
 async def read_body(request: Request, receive: Receive, limit: int) -> bytes:
     """The whole body, unless it is larger than it may be; then nothing of it is kept."""
-    declared = request.headers.get(b"content-length")
-    if declared is not None and (not declared.isdigit() or len(declared) > 18 or int(declared) > limit):
-        raise _too_large(limit)
+    check_length(request, limit)
     message = await receive()
     if message["type"] == "http.disconnect":
         raise Disconnected
@@ -166,11 +223,18 @@ async def read_body(request: Request, receive: Receive, limit: int) -> bytes:
     return await _read_rest(content, receive, limit)
 
 
+def check_length(request: Request, limit: int) -> None:
+    """Refuse a body that says it is too large before any of it is read."""
+    declared = request.headers.get(b"content-length")
+    if declared is not None and (not declared.isdigit() or len(declared) > 18 or int(declared) > limit):
+        raise too_large(limit)
+
+
 async def _read_rest(first: bytes, receive: Receive, limit: int) -> bytes:
     parts, size, more = [first], len(first), True
     while more:
         if size > limit:
-            raise _too_large(limit)
+            raise too_large(limit)
         message = await receive()
         if message["type"] == "http.disconnect":
             raise Disconnected
@@ -182,21 +246,27 @@ async def _read_rest(first: bytes, receive: Receive, limit: int) -> bytes:
 
 def _checked(content: bytes, limit: int) -> bytes:
     if len(content) > limit:
-        raise _too_large(limit)
+        raise too_large(limit)
     return content
 
 
-def _too_large(limit: int) -> TooLarge:
+def too_large(limit: int) -> TooLarge:
     return TooLarge(f"the body is larger than the {limit} bytes this server reads: send less at a time")
 
 
 async def respond(send: Send, request: Request, reply: Reply) -> None:
+    await begin(send, request, reply)
+    await send({"type": "http.response.body", "body": reply.body})
+
+
+async def begin(send: Send, request: Request, reply: Reply) -> None:
+    """Everything of an answer up to its body."""
     headers = [
-        (b"content-length", b"%d" % len(reply.body)),
+        (b"content-length", b"%d" % reply.size_bytes),
         (b"x-trace-id", request.trace_id.encode()),
         *reply.headers,
     ]
-    if reply.body:
+    if reply.body or reply.streamed is not None:
         headers.append((b"content-type", reply.content_type))
     if request.request_id is not None:
         headers.append((b"x-request-id", request.request_id.encode()))
@@ -205,4 +275,3 @@ async def respond(send: Send, request: Request, reply: Reply) -> None:
     if reply.status in (204, 304):
         del headers[0]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.body})

@@ -95,6 +95,15 @@ async def run_once(store: Store, keeper: Keeper, work: Once, guard: Guard | None
     return await store.awrite(lambda tx: keeper.recall_or(tx, work), guard)
 
 
+def is_known(tx: Tx, caller: str, key: str) -> bool:
+    """Whether the answer to this key was given already."""
+    return answers.is_known(tx, caller, key)
+
+
+def is_replay(reply: Reply) -> bool:
+    return REPLAYED in reply.headers
+
+
 def is_kept(refusal: Refusal) -> bool:
     """Only what the engine said of the request itself; who calls and how it went on the way is asked anew."""
     return not isinstance(refusal, Denial) and refusal.kind not in (Kind.KEY_REUSED, Kind.CHANGED_MEANWHILE)
@@ -111,5 +120,5 @@ def _headers_of(stored: Stored) -> list[tuple[bytes, bytes]]:
 
 
 def _digest(request: Request, vault: Vault | None) -> bytes:
-    content = f"{request.method}\n{request.target}\n".encode() + request.body
+    content = f"{request.method}\n{request.target}\n".encode() + (request.fingerprint or request.body)
     return hashlib.sha256(content).digest() if vault is None else vault.mark(content)

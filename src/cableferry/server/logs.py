@@ -65,8 +65,8 @@ def answered(request: Request, reply: Reply) -> None:
         "ms": round((time.perf_counter() - request.started) * 1000, 3),
         "request": request.request_id,
         "trace": request.trace_id,
-        "bytes_in": len(request.body),
-        "bytes_out": len(reply.body),
+        "bytes_in": request.bytes_in,
+        "bytes_out": reply.size_bytes,
     }
     if request.caller is not None:
         fields["caller"] = request.caller.actor

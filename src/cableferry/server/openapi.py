@@ -7,7 +7,7 @@ import msgspec
 
 from cableferry import __version__, dialects
 from cableferry.core.access import Need
-from cableferry.dialects.endpoint import Dialect, Endpoint
+from cableferry.dialects.endpoint import Content, Dialect, Endpoint
 from cableferry.server import parameters
 from cableferry.wire.emx2.bodies import Problem
 
@@ -15,6 +15,7 @@ Document = dict[str, object]
 
 _REF = "#/components/schemas/{name}"
 _PROBLEM: Document = {"application/problem+json": {"schema": {"$ref": _REF.format(name="Problem")}}}
+_BYTES: Document = {"schema": {"type": "string", "format": "binary"}}
 _SECURITY: Document = {
     "hmac": {
         "type": "apiKey",
@@ -39,7 +40,7 @@ def document(served: Iterable[Dialect] | None = None) -> Document:
     paths: dict[str, dict[str, object]] = {}
     for dialect, endpoint in endpoints:
         operation = _operation(dialect, endpoint, schemas)
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
+        paths.setdefault(endpoint.template, {})[endpoint.method.lower()] = operation
     return {
         "openapi": "3.1.0",
         "info": {"title": "Cableferry", "version": __version__},
@@ -52,7 +53,7 @@ Schemas = Mapping[object, Document]
 
 
 def _schemas(endpoints: Iterable[Endpoint]) -> tuple[Schemas, Document]:
-    types = [kind for each in endpoints for kind in (each.body, each.answer) if kind is not None]
+    types = [kind for each in endpoints for kind in (each.body, each.answer) if kind not in (None, Content)]
     unique = list(dict.fromkeys([*types, Problem]))
     schemas, components = msgspec.json.schema_components(unique, ref_template=_REF)
     return dict(zip(unique, schemas, strict=True)), components
@@ -67,20 +68,30 @@ def _operation(dialect: Dialect, endpoint: Endpoint, schemas: Schemas) -> Docume
         "responses": dict(_responses(endpoint, schemas)),
         "security": [] if endpoint.need is Need.NOTHING else [{name: []} for name in _SECURITY],
     }
-    if endpoint.body is not None:
+    if endpoint.body is not None or endpoint.takes is not None:
         operation["requestBody"] = {
-            "required": not endpoint.has_optional_body,
-            "content": {"application/json": {"schema": schemas[endpoint.body]}},
+            "required": not endpoint.has_optional_body and endpoint.takes is None,
+            "content": dict(_bodies(endpoint, schemas)),
         }
     return operation
 
 
+def _bodies(endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Document]]:
+    if endpoint.body is not None:
+        yield "application/json", {"schema": schemas[endpoint.body]}
+    if endpoint.takes is not None:
+        yield "application/octet-stream", _BYTES
+
+
 def _responses(endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Document]]:
     success: Document = {"description": HTTPStatus(endpoint.status).phrase, "headers": parameters.ANSWERED}
-    if endpoint.answer is not None:
+    if endpoint.answer is Content:
+        success["content"] = {"*/*": _BYTES}
+        yield "206", success | {"description": HTTPStatus(206).phrase}
+    elif endpoint.answer is not None:
         success["content"] = {"application/json": {"schema": schemas[endpoint.answer]}}
     yield str(endpoint.status), success
-    if endpoint.waits is not None:
+    if endpoint.waits is not None or endpoint.answer is Content:
         yield "304", {"description": "Not Modified", "headers": parameters.ANSWERED}
     for status in sorted(_refused(endpoint)):
         yield (
@@ -96,4 +107,6 @@ def _responses(endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Docu
 def _refused(endpoint: Endpoint) -> set[int]:
     admitted = () if endpoint.need is Need.NOTHING else _SAID_OF_THE_ADMITTED
     once = (422,) if endpoint.method == "POST" else ()
-    return {*_SAID_OF_ALL, *admitted, *once, *endpoint.refusals}
+    streams = (507,) if endpoint.takes is not None else ()
+    parts = (412, 416) if endpoint.answer is Content else ()
+    return {*_SAID_OF_ALL, *admitted, *once, *streams, *parts, *endpoint.refusals}

@@ -21,7 +21,7 @@ _PRINTABLE = "^[!-~]+$"
 
 
 def of(endpoint: Endpoint) -> Iterator[Document]:
-    for name in re.findall(r"{(\w+)}", endpoint.path):
+    for name in re.findall(r"{(\w+)}", endpoint.template):
         yield _parameter("path", name, {"type": "string", "minLength": 1}, is_required=True)
     if endpoint.query is not None:
         yield from _query(endpoint.query)

@@ -21,17 +21,21 @@ class Route(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def template(self) -> str:
-        return self.endpoint.path
+        return self.endpoint.template
 
 
 class _Node:
-    """One place in the tree: named segments below it, one wild segment, and the endpoints that end here."""
+    """One place in the tree: named segments below it, one wild segment, and the endpoints that end here.
 
-    __slots__ = ("literals", "routes", "wild")
+    What lies below its tail is one value, however many segments it has.
+    """
+
+    __slots__ = ("literals", "routes", "tail", "wild")
 
     def __init__(self) -> None:
         self.literals: dict[str, _Node] = {}
         self.wild: _Node | None = None
+        self.tail: _Node | None = None
         self.routes: dict[str, Route] = {}
 
 
@@ -49,7 +53,11 @@ class Routes:
     def _add(self, dialect: Dialect, endpoint: Endpoint) -> None:
         node, names = self._root, []
         for segment in endpoint.path.split("/")[1:]:
-            if segment.startswith("{"):
+            if segment.endswith(":path}"):
+                names.append(segment[1:-6])
+                node.tail = node.tail or _Node()
+                node = node.tail
+            elif segment.startswith("{"):
                 names.append(segment.strip("{}"))
                 node.wild = node.wild or _Node()
                 node = node.wild
@@ -63,13 +71,7 @@ class Routes:
 
     def find(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
         """The route and the values of its wild segments; the path is still percent-encoded."""
-        segments = path.split("/")[1:]
-        values: list[str] = []
-        node: _Node | None = self._root
-        for segment in segments:
-            if node is None:
-                break
-            node = _step(node, segment, values)
+        node, values = self._walk(path.split("/")[1:])
         if node is None or not node.routes:
             raise UnknownRoute(f"there is nothing at {path[:200]}: see /api/hpc/openapi.json for what there is")
         route = node.routes.get("GET" if method == "HEAD" else method)
@@ -77,6 +79,21 @@ class Routes:
             allowed = ", ".join(sorted({*node.routes, *(["HEAD"] if "GET" in node.routes else [])}))
             raise WrongMethod(f"{method[:20]} is not possible at {path[:200]}: use {allowed}", allowed)
         return route, dict(zip(route.names, _decoded(values), strict=True))
+
+    def _walk(self, segments: list[str]) -> tuple[_Node | None, list[str]]:
+        """Where a path leads; the deepest tail on the way takes what leads nowhere else."""
+        node: _Node | None = self._root
+        values: list[str] = []
+        tail: tuple[_Node, list[str]] | None = None
+        for position, segment in enumerate(segments):
+            if node is None:
+                break
+            if node.tail is not None and (rest := "/".join(segments[position:])):
+                tail = node.tail, [*values, rest]
+            node = _step(node, segment, values)
+        if tail is not None and (node is None or not node.routes):
+            return tail
+        return node, values
 
 
 def _step(node: _Node, segment: str, values: list[str]) -> _Node | None:

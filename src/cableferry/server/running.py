@@ -67,11 +67,15 @@ class Runner:
                 return admission.present(endpoint.run(NO_TX, admission.call))
             case "read":
                 return await self._read(admission, receive)
-            case "write" if key is not None:
-                return await self._write_once(admission, key)
             case "write":
-                write = self._store.awrite_briefly if admission.is_brief else self._store.awrite
-                return admission.present(await write(admission.work, admission.guard))
+                return await self.write(admission, key)
+
+    async def write(self, admission: Admission, key: str | None) -> Reply:
+        """One write transaction, and only one for all requests with this key."""
+        if key is not None:
+            return await self._write_once(admission, key)
+        write = self._store.awrite_briefly if admission.is_brief else self._store.awrite
+        return admission.present(await write(admission.work, admission.guard))
 
     async def _read(self, admission: Admission, receive: Receive) -> Reply:
         if admission.guard is not None:

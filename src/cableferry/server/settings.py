@@ -10,6 +10,7 @@ from cableferry.core.policy import Stalled
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Count = Annotated[int, Meta(ge=1, le=2**31)]
+Bytes = Annotated[int, Meta(ge=1, le=2**50)]
 Seconds = Annotated[float, Meta(gt=0, le=10**9)]
 
 
@@ -57,7 +58,7 @@ class ServerSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     )
     header_limit_bytes: Annotated[Count, _doc("Largest sum of all request headers.")] = 64 * 1024
     patience_seconds: Annotated[
-        Seconds, _doc("How long the head of a request may take to come, and its body may stand still.")
+        Seconds, _doc("How long the head of a request may take to come, and each kibibyte of its body.")
     ] = 30
     trusted_proxies: Annotated[
         list[str], _doc("Addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.")
@@ -76,6 +77,12 @@ class DatabaseSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         "cableferry-data"
     )
     pool_size: Annotated[Count, _doc("PostgreSQL connections of one server process.")] = 8
+
+
+class ArtifactsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The files of artifacts."""
+
+    upload_limit_bytes: Annotated[Bytes, _doc("Largest file that one request may bring.")] = 500 * 1024 * 1024
 
 
 class LogSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -226,6 +233,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     server: ServerSection = ServerSection()
     database: DatabaseSection = DatabaseSection()
+    artifacts: ArtifactsSection = ArtifactsSection()
     log: LogSection = LogSection()
     metrics: MetricsSection = MetricsSection()
     emx2: Emx2Section = Emx2Section()

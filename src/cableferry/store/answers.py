@@ -16,6 +16,7 @@ _STORED = statement(
     "answer_stored",
     "SELECT request, status, content_type, headers, body FROM answers WHERE caller = ? AND idempotency_key = ?",
 )
+_KNOWN = statement("answer_known", "SELECT 1 FROM answers WHERE caller = ? AND idempotency_key = ?")
 _FINISH = statement(
     "answer_finished",
     "UPDATE answers SET status = ?, content_type = ?, headers = ?, body = ? WHERE caller = ? AND idempotency_key = ?",
@@ -54,6 +55,11 @@ def begin(tx: Tx, caller: str, key: str, request_digest: bytes, now: datetime) -
         return None
     row = tx.one(_STORED, (caller, key))
     return None if row is None else Stored(*row)
+
+
+def is_known(tx: Tx, caller: str, key: str) -> bool:
+    """Whether something was answered under this key."""
+    return tx.one(_KNOWN, (caller, key)) is not None
 
 
 def finish(tx: Tx, caller: str, key: str, kept: Kept) -> None:

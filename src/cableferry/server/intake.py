@@ -1,0 +1,175 @@
+"""One body on its way from the connection into the store of bytes: counted, hashed, decoded, never held."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from cableferry.dialects.endpoint import Arrived, Decoder, Landing
+from cableferry.server import digests, exchange
+from cableferry.server.digests import Promise, Tallies
+from cableferry.server.exchange import Disconnected, Receive, Request
+from cableferry.server.multipart import Form
+from cableferry.store.blobs import Sink, Stored
+
+# a hand-over to the disk's threads costs as much for a small piece as for a large one
+PIECE_BYTES = 1024 * 1024
+# what the form around a file may add to it
+_WRAPPING_BYTES = 1024 * 1024
+
+
+class Stream(msgspec.Struct, frozen=True):
+    """A body that is about to be read, what it promises, and how it is to be taken."""
+
+    request: Request
+    receive: Receive
+    landing: Landing
+    most_bytes: int
+    promised: tuple[Promise, ...] = ()
+
+    def decoder(self) -> Decoder | None:
+        if self.landing.form == "multipart":
+            return Form(self.request.headers.get(b"content-type"))
+        return self.landing.decoder
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether the body is the file, byte for byte."""
+        return self.landing.form == "raw" and self.landing.decoder is None
+
+    @property
+    def most_body_bytes(self) -> int:
+        """How long the body may be, with what a form adds to the file."""
+        return self.most_bytes if self.is_raw else self.most_bytes + self.most_bytes // 8 + _WRAPPING_BYTES
+
+    @property
+    def hashed_by_sink(self) -> frozenset[str]:
+        """Which hashes of the body come out of the sink anyway."""
+        if not self.is_raw:
+            return frozenset()
+        own = {"sha256": self.landing.hasher is None, "md5": self.with_md5}
+        return frozenset(name for name, is_own in own.items() if is_own)
+
+    @property
+    def with_md5(self) -> bool:
+        return self.landing.with_md5 or (self.is_raw and any(each.algorithm == "md5" for each in self.promised))
+
+    @property
+    def keeps_partial(self) -> bool:
+        """A part of what a digest was promised for is worth nothing: nobody can check it."""
+        return self.landing.keeps_partial and not self.promised
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The body in pieces worth handing on; when it breaks off, what had come is given first."""
+        parts: list[bytes] = []
+        size, more = 0, True
+        while more:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                yield b"".join([*parts, self._unread()])
+                raise Disconnected
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            more = message.get("more_body", False)
+            self._count(len(parts[-1]))
+            if size >= PIECE_BYTES or not more:
+                yield b"".join(parts)
+                parts, size = [], 0
+
+    def _unread(self) -> bytes:
+        rest = self.request.line.unread() if self.request.line else b""
+        self._count(len(rest))
+        return rest
+
+    def _count(self, size: int) -> None:
+        self.request.streamed_bytes += size
+        if self.request.streamed_bytes > self.most_body_bytes:
+            raise exchange.too_large(self.most_bytes)
+
+
+class Hearsay:
+    """A sink that keeps nothing: for bytes that were taken before."""
+
+    def __init__(self) -> None:
+        self._hasher = hashlib.sha256()
+        self.size_bytes = 0
+
+    async def write(self, piece: bytes) -> None:
+        self.size_bytes += len(piece)
+        await asyncio.to_thread(self._hasher.update, piece)
+
+    async def finish(self) -> Stored:
+        return Stored("", self._hasher.hexdigest(), self.size_bytes)
+
+    async def abandon(self) -> None:
+        pass
+
+    def release(self) -> None:
+        pass
+
+
+class Intake:
+    """Pours a stream into a sink, and counts and hashes beside it what the sink does not."""
+
+    def __init__(self, stream: Stream, sink: Sink) -> None:
+        self._stream = stream
+        self._sink = sink
+        self._decoder = stream.decoder()
+        self._of_body = Tallies(frozenset(promise.algorithm for promise in stream.promised) - stream.hashed_by_sink)
+        self._of_file = Tallies(stream.landing.hashes)
+
+    async def land(self) -> Arrived:
+        """Everything into the sink; what does not come to its end leaves nothing there."""
+        stored: Stored | None = None
+        try:
+            exchange.check_length(self._stream.request, self._stream.most_body_bytes)
+            is_whole = await self._pour()
+            stored = await self._sink.finish()
+        finally:
+            if stored is None:
+                await self._sink.abandon()
+        return self._arrived(stored, is_whole)
+
+    def check(self, arrived: Arrived) -> None:
+        """Refuse bytes that are not those which were announced."""
+        if not arrived.is_whole:
+            return
+        stored = arrived.stored
+        by_sink = {"sha256": stored.sha256, "md5": stored.md5 or ""}
+        digests.check(self._stream.promised, by_sink | self._of_body.result())
+        digests.check_sha256(self._stream.landing.sha256, stored.sha256)
+
+    async def _pour(self) -> bool:
+        """Whether the body came to its end."""
+        try:
+            async for piece in self._stream.pieces():
+                await self._take(piece)
+        except Disconnected:
+            if not self._stream.keeps_partial or not self._sink.size_bytes:
+                raise
+            return False
+        if self._decoder is not None:
+            self._decoder.finish()
+        return True
+
+    async def _take(self, piece: bytes) -> None:
+        if self._of_body:
+            await asyncio.to_thread(self._of_body.update, piece)
+        for part in [piece] if self._decoder is None else self._decoder.feed(piece):
+            if self._of_file:
+                await asyncio.to_thread(self._of_file.update, part)
+            await self._sink.write(part)
+            if self._sink.size_bytes > self._stream.most_bytes:
+                raise exchange.too_large(self._stream.most_bytes)
+
+    def _arrived(self, stored: Stored, is_whole: bool) -> Arrived:
+        form = self._decoder if isinstance(self._decoder, Form) else None
+        return Arrived(
+            stored=stored,
+            is_whole=is_whole,
+            hashes=self._of_file.result(),
+            fields=form.fields if form else {},
+            file_name=form.file_name if form else None,
+            content_type=form.content_type if form else None,
+        )
