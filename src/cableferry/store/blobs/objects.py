@@ -4,18 +4,17 @@ import contextlib
 import re
 import secrets
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Literal, cast
 
 import obstore
-from obstore.exceptions import BaseError
-from obstore.store import AzureStore, GCSStore, ObjectStore, S3Store, from_url
+from obstore.store import AzureStore, GCSStore, ObjectStore, S3Store
 
-from cableferry.store.blobs import Found, Hasher, Stored, reading
+from cableferry.store.blobs import Found, Hasher, Stored, asking, reading
 from cableferry.store.blobs.streams import Stream
 from cableferry.store.blobs.threads import Threads
-from cableferry.store.failures import BlobFailure, BlobMissing, BlobsFull, BlobsUnavailable
+from cableferry.store.failures import BlobFailure, BlobMissing, BlobsUnavailable
 
 CHUNK_BYTES = 4 * 1024 * 1024
 PART_BYTES = 16 * 1024 * 1024
@@ -23,8 +22,6 @@ PART_BYTES = 16 * 1024 * 1024
 PARTS_AT_ONCE = 2
 LISTED_AT_ONCE = 1000
 DELETED_AT_ONCE = 1000
-PATIENCE: Mapping[str, object] = {"max_retries": 4, "retry_timeout": timedelta(seconds=30)}
-_LIMITS = {"connect_timeout": timedelta(seconds=5), "timeout": timedelta(seconds=60)}
 _PLACE = re.compile(r"[0-9a-f]{2}/[0-9a-f]{32}")
 
 Method = Literal["GET", "PUT", "HEAD", "DELETE"]
@@ -42,9 +39,9 @@ class ObjectBlobs:
         url: str,
         config: Mapping[str, str],
         part_bytes: int = PART_BYTES,
-        patience: Mapping[str, object] = PATIENCE,
+        patience: Mapping[str, object] = asking.PATIENCE,
     ) -> None:
-        self._objects = _opened(url, config, patience)
+        self._objects = asking.connect(url, config, patience)
         self._part_bytes = part_bytes
         self._threads = Threads()
         self._guarded: set[str] = set()
@@ -82,7 +79,7 @@ class ObjectBlobs:
 
     def _range(self, place: str, start: int, stop: int) -> bytes:
         try:
-            with _told(place):
+            with asking.told(place):
                 return obstore.get_range(self._objects, _checked(place), start=start, end=stop).to_bytes()
         except BlobsUnavailable:
             if self._size(place) <= start:
@@ -95,7 +92,7 @@ class ObjectBlobs:
     def signed_url(self, place: str, seconds: int, method: str = "GET") -> str | None:
         if not isinstance(self._objects, (S3Store, GCSStore, AzureStore)):
             return None
-        with _told(place):
+        with asking.told(place):
             return obstore.sign(self._objects, cast(Method, method), _checked(place), timedelta(seconds=seconds))
 
     async def delete(self, places: Sequence[str]) -> None:
@@ -115,7 +112,7 @@ class ObjectBlobs:
         self._threads.close()
 
     def _size(self, place: str) -> int:
-        with _told(place):
+        with asking.told(place):
             return obstore.head(self._objects, _checked(place))["size"]
 
 
@@ -136,12 +133,12 @@ class ObjectDraft:
         return self.place
 
     def add(self, batch: Sequence[bytes]) -> None:
-        with self._lock, _told(self.place):
+        with self._lock, asking.told(self.place):
             if not self._is_over:
                 self._write(batch)
 
     def keep(self, rest: Sequence[bytes], place: str) -> None:
-        with self._lock, _told(self.place):
+        with self._lock, asking.told(self.place):
             if self._is_over:
                 return
             if self._writer is None:
@@ -155,7 +152,7 @@ class ObjectDraft:
         with self._lock:
             self._is_over = True
             if self._writer is not None:
-                with _told(self.place):
+                with asking.told(self.place):
                     # leaving it with an error is its way to say: forget the parts
                     self._writer.__exit__(BlobFailure, BlobFailure(), None)
             else:
@@ -174,7 +171,7 @@ def delete(objects: ObjectStore, places: Sequence[str]) -> None:
     for start in range(0, len(places), DELETED_AT_ONCE):
         some = [_checked(place) for place in places[start : start + DELETED_AT_ONCE]]
         try:
-            with _told("places"):
+            with asking.told("places"):
                 obstore.delete(objects, some)
         except BlobMissing:
             _delete_singly(objects, some)
@@ -183,24 +180,12 @@ def delete(objects: ObjectStore, places: Sequence[str]) -> None:
 def _delete_singly(objects: ObjectStore, places: Sequence[str]) -> None:
     """Some stores refuse the rest when one is not there."""
     for place in places:
-        with contextlib.suppress(BlobMissing), _told(place):
+        with contextlib.suppress(BlobMissing), asking.told(place):
             obstore.delete(objects, place)
 
 
-def _opened(url: str, config: Mapping[str, str], patience: Mapping[str, object]) -> ObjectStore:
-    options = {**_LIMITS, "allow_http": config.get("endpoint", "").startswith("http://")}
-    more = (
-        {}
-        if url.startswith("memory:")
-        else {"config": dict(config), "retry_config": dict(patience), "client_options": options}
-    )
-    open_url: Callable[..., ObjectStore] = from_url  # which keys there are depends on the url
-    with _told("the settings"):
-        return open_url(url, **more)
-
-
 def _next_page(pages: "Iterator[Sequence[obstore.ObjectMeta]]") -> "Sequence[obstore.ObjectMeta]":
-    with _told("the list of places"):
+    with asking.told("the list of places"):
         return next(pages, ())
 
 
@@ -208,33 +193,3 @@ def _checked(place: str) -> str:
     if not _PLACE.fullmatch(place):
         raise BlobMissing(f"{place!r} is no place of this store")
     return place
-
-
-@contextlib.contextmanager
-def _told(what: str) -> Iterator[None]:
-    """What the library says, as a failure of the store, without the addresses and keys it may name."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise BlobMissing(f"{what} is not in the store of bytes") from error
-    except (BaseError, OSError, ValueError) as error:
-        status, code = _status(str(error)), _code(str(error))
-        if status.startswith("507") or code == "QuotaExceeded":
-            raise BlobsFull(f"{what}: the store of bytes is full") from None
-        raise BlobsUnavailable(f"{what}: the store of bytes {_said(status, code)}") from None
-
-
-def _status(text: str) -> str:
-    found = re.search(r"status code: (\d{3}[A-Za-z ]*)", text)
-    return found[1].strip() if found else ""
-
-
-def _code(text: str) -> str:
-    found = re.search(r"<Code>(\w{1,60})</Code>", text)
-    return found[1] if found else ""
-
-
-def _said(status: str, code: str) -> str:
-    if not status:
-        return "does not answer, or its settings are wrong"
-    return f"answered {status} ({code})" if code else f"answered {status}"

@@ -1,0 +1,52 @@
+"""Looks at locations, each through the source that knows its kind, and says what it found."""
+
+import hashlib
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from cableferry.store.elsewhere import Found, Opened, Source, Unreachable
+from cableferry.store.failures import BlobFailure, BlobsUnavailable
+
+
+class Elsewhere:
+    """All the sources that the settings open, by the beginning of the locations they know."""
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self._sources = dict(sources)
+
+    def allows(self, location: str) -> bool:
+        """Whether this server may look there; of anything else it knows only what it is told."""
+        source = self._source(location)
+        return source is not None and source.allows(location)
+
+    def measure(self, location: str, with_hash: bool = False) -> Found | Unreachable:
+        """What is there, hashed to its last byte if that is asked; it may take as long as reading it does."""
+        try:
+            with self._allowed(location).opened(location) as opened:
+                return _hashed(opened) if with_hash and not opened.found.is_folder else opened.found
+        except BlobFailure as failure:
+            return Unreachable(str(failure))
+
+    def read(self, location: str, start: int, stop: int) -> bytes:
+        """The bytes from `start` up to `stop`; whatever is wrong is a `BlobFailure`."""
+        with self._allowed(location).opened(location) as opened:
+            return opened.read(start, stop)
+
+    def _allowed(self, location: str) -> Source:
+        source = self._source(location)
+        if source is None or not source.allows(location):
+            raise BlobsUnavailable(f"{location} is not where this server may look")
+        return source
+
+    def _source(self, location: str) -> Source | None:
+        scheme, mark, _ = location.partition("://")
+        return self._sources.get(scheme) if mark else None
+
+
+def _hashed(opened: Opened) -> Found:
+    sha256, size_bytes = hashlib.sha256(), 0
+    for chunk in opened.chunks():
+        sha256.update(chunk)
+        size_bytes += len(chunk)
+    return replace(opened.found, size_bytes=size_bytes, sha256=sha256.hexdigest())
