@@ -11,7 +11,7 @@ import pytest
 from cableferry.core.access import Role
 from cableferry.engine import credentials, users
 from cableferry.server import authenticate
-from cableferry.server.authenticate import Gate, Open
+from cableferry.server.authenticate import Gate, OpenUntilFirstUser
 from cableferry.server.settings import AuthSection, MtlsSection, RatesSection, Secret, Settings
 from cableferry.server.vault import CannotStart
 from cableferry.store.tx import Tx
@@ -21,6 +21,7 @@ from tests.server.serving import bearer, issued, serving, settings, signed, toke
 SHARED = "the shared secret of all who have none"
 KEY = "a key of at least thirty-two characters"
 JOBS = "/api/hpc/jobs"
+HEALTH = "/api/hpc/health"
 EVERYWHERE = "0.0.0.0"  # noqa: S104  # the test is that it is refused
 
 
@@ -42,8 +43,26 @@ def a_credential(tx: Tx) -> None:
 def test_with_nothing_set_up_a_loopback_server_is_open(tmp_path: Path) -> None:
     trust = establish(settings(tmp_path))
 
-    assert isinstance(trust.authenticator, Open)
+    assert isinstance(trust.authenticator, OpenUntilFirstUser)
     assert not trust.is_on
+
+
+def test_an_open_server_closes_with_its_first_user(tmp_path: Path) -> None:
+    with serving(settings(tmp_path)) as server:
+        before = server.call("GET", JOBS).status, server.call("GET", HEALTH).json["worker_auth_mode"]
+        someone = bearer(token(server, Role.VIEWER))
+        after = server.call("GET", JOBS).status, server.call("GET", HEALTH).json["worker_auth_mode"]
+
+        assert (before, after) == ((200, "off"), (401, "per-worker-hmac"))
+        assert server.call("GET", JOBS, headers=someone).status == 200
+        assert server.call("POST", JOBS, b'{"processor": "embed"}', someone).status == 403
+
+
+def test_a_server_that_is_told_to_stay_open_does(tmp_path: Path) -> None:
+    with serving(settings(tmp_path, AuthSection(off=True))) as server:
+        server.store.write(a_user)
+
+        assert server.call("GET", JOBS).status == 200
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "::1"])

@@ -6,6 +6,7 @@ TOLD: dict[str, str] = {
     "server listening": "The server has its port and answers from now on.",
     "server stopped": "The server ended in good order.",
     "authentication is off": "Anybody on this machine may do everything; configure a secret before others use it.",
+    "authentication is on": "The first user was created while the server was open; from here on it asks who calls.",
     "request failed": "A request met a bug; the traceback tells which, the caller got only the trace id.",
     "database failed": "The database did not answer, or broke off; the caller was told to try again.",
     "store of bytes failed": "A file's bytes could not be read or written; the caller was told what that means for it.",

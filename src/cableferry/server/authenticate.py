@@ -52,6 +52,22 @@ class Open:
         return Admitted(Anyone(envelope.worker))
 
 
+class OpenUntilFirstUser:
+    """Lets everybody in while there is no user; then it is a gate, without a restart and for good."""
+
+    def __init__(self, store: Store, gate: Authenticator) -> None:
+        self._store = store
+        self._open = Open()
+        self._gate = gate
+        self.is_on = False
+
+    async def admit(self, envelope: Envelope) -> Admitted:
+        if not self.is_on and await self._store.aread(users.exist):
+            self.is_on = True
+            log.info("authentication is on")
+        return await (self._gate if self.is_on else self._open).admit(envelope)
+
+
 class Gate:
     """Lets in whoever proves who they are; what the request says first in this order decides alone."""
 
@@ -134,7 +150,14 @@ class Trust(msgspec.Struct, frozen=True):
 
     authenticator: Authenticator
     vault: Vault
-    is_on: bool
+
+    @property
+    def is_on(self) -> bool:
+        match self.authenticator:
+            case OpenUntilFirstUser(is_on=is_on):
+                return is_on
+            case other:
+                return not isinstance(other, Open)
 
 
 def establish(settings: Settings, store: Store) -> Trust:
@@ -142,10 +165,11 @@ def establish(settings: Settings, store: Store) -> Trust:
     auth = settings.auth
     sealing = open_vault(settings)
     secret = _shared_secret(auth)
+    gate = Gate(_schemes(settings, store, sealing, secret))
     if not _is_on(settings, store, secret):
-        return Trust(Open(), sealing, is_on=False)
+        return Trust(Open() if auth.off else OpenUntilFirstUser(store, gate), sealing)
     store.read(lambda tx: _check_vault(tx, sealing))
-    return Trust(Gate(_schemes(settings, store, sealing, secret)), sealing, is_on=True)
+    return Trust(gate, sealing)
 
 
 def open_vault(settings: Settings) -> Vault:

@@ -34,7 +34,7 @@ def contract(settings: Settings, trust: Trust) -> Contract:
         seal=trust.vault.seal,
         rotation_grace_seconds=settings.auth.rotation_grace_seconds,
         long_poll_seconds=settings.emx2.long_poll_seconds,
-        worker_auth_mode="per-worker-hmac" if trust.is_on else "off",
+        worker_auth_mode=lambda: "per-worker-hmac" if trust.is_on else "off",
     )
 
 

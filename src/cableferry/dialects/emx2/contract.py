@@ -1,5 +1,6 @@
 """How this server speaks the protocol: which edition, which rules, how long it lets a client wait."""
 
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -17,7 +18,7 @@ class Contract(msgspec.Struct, frozen=True):
     seal: Seal
     rotation_grace_seconds: int = 0
     long_poll_seconds: int = 55
-    worker_auth_mode: str = "off"
+    worker_auth_mode: Callable[[], str] = lambda: "off"
 
 
 def extensions(contract: Contract) -> bodies.Extensions:

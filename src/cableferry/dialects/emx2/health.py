@@ -30,7 +30,7 @@ def health(tx: Tx, call: Call) -> HealthBody:
         database="ok",
         hpc_enabled=True,
         hpc_initialized=True,
-        worker_auth_mode=contract.worker_auth_mode,
+        worker_auth_mode=contract.worker_auth_mode(),
         credentials_key_configured=True,
     )
 
