@@ -1,6 +1,7 @@
 """Accounts, tokens and the database, from the server's own machine."""
 
 import json
+import socket
 import stat
 from pathlib import Path
 
@@ -153,3 +154,25 @@ def test_a_server_that_may_not_start_says_why(tmp_path: Path, flags: tuple[str, 
 
 def test_the_openapi_document_needs_no_server(tmp_path: Path) -> None:
     assert json.loads(ferry(tmp_path, "openapi").out)["openapi"].startswith("3.1")
+
+
+def test_a_server_on_a_taken_port_names_it(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ended = ferry(tmp_path, "serve", "--port", port, "--auth-off", *_data(tmp_path))
+
+    assert (ended.code, f"127.0.0.1 port {port}" in ended.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("reuse_port = true", "needs PostgreSQL"), ("tls_certificate = '/gone.pem'", "/gone.pem for TLS cannot be read")],
+    ids=["a shared port on SQLite", "no certificate"],
+)
+def test_a_server_that_would_not_serve_as_meant_does_not_start(tmp_path: Path, text: str, told: str) -> None:
+    config = tmp_path / "server.toml"
+    config.write_text(f"[server]\nport = 0\n{text}\n")
+
+    ended = ferry(tmp_path, "serve", "--config", str(config), "--auth-off", *_data(tmp_path))
+
+    assert (ended.code, ended.out, told in ended.err) == (2, "", True)

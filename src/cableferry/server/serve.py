@@ -8,9 +8,11 @@ from types import FrameType
 import structlog
 import uvicorn
 
-from cableferry.server import connections, logs
+from cableferry.server import connections, logs, tls
 from cableferry.server.app import App, create_app
 from cableferry.server.settings import ServerSection, Settings
+from cableferry.server.vault import CannotStart
+from cableferry.store import connect
 
 log = structlog.get_logger()
 
@@ -42,6 +44,9 @@ class Server(uvicorn.Server):
 def serve(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT."""
     logs.configure(settings.log)
+    if settings.server.reuse_port and connect.kind_of(settings.database_url) == "sqlite":
+        raise CannotStart("server.reuse_port needs PostgreSQL: a SQLite database has one server process")
+    tls.check(settings)
     listening = listen(settings.server)
     app = create_app(settings)
     log.info("server listening", address=address(settings.server, listening))
@@ -59,8 +64,12 @@ def listen(section: ServerSection) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if section.reuse_port:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    listening.bind((section.host, section.port))
-    listening.listen(BACKLOG)
+    try:
+        listening.bind((section.host, section.port))
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise OSError(f"nobody can listen on {section.host} port {section.port}: {error.strerror}") from error
     listening.setblocking(False)
     return listening
 

@@ -22,7 +22,7 @@ _SHORTEST = 32
 
 
 class CannotStart(Exception):
-    """Something about the server's keys that its operator must put right first."""
+    """Something that the server's operator must put right first."""
 
 
 class WrongKey(Unavailable):
