@@ -59,6 +59,16 @@ def test_rotation_ends_the_old_one_at_once(store: Store, clock: Clock) -> None:
     assert usable(store, clock) == [new.credential.id]
 
 
+@pytest.mark.parametrize(("said", "kept"), [(None, "login node"), ("other node", "other node")])
+def test_rotation_keeps_the_label_unless_it_says_another(store: Store, said: str | None, kept: str) -> None:
+    first = Wanted("w1", "user:ann", "login node")
+    store.write(lambda tx: credentials.issue(tx, seal, first))
+
+    new = store.write(lambda tx: credentials.rotate(tx, seal, Wanted("w1", "user:ann", said), NO_GRACE))
+
+    assert new.credential.label == kept
+
+
 def test_rotation_with_grace_keeps_both_for_that_long(store: Store, clock: Clock) -> None:
     old = issue(store)
 

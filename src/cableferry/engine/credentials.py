@@ -47,12 +47,14 @@ def issue(tx: Tx, seal: Seal, wanted: Wanted) -> Issued:
 
 
 def rotate(tx: Tx, seal: Seal, wanted: Wanted, grace: timedelta) -> Issued:
-    """A new credential; the ones before it end now, or after the grace."""
+    """A new credential, with the old label unless there is a new one; those before it end now or after the grace."""
     rows.lock(tx, wanted.worker)
-    for old in rows.of_worker(tx, wanted.worker):
-        if credentials.standing(old, tx.now) is Standing.ACTIVE:
-            _end(tx, old, grace)
-    return _add(tx, seal, wanted)
+    known = rows.of_worker(tx, wanted.worker)
+    active = [old for old in known if credentials.standing(old, tx.now) is Standing.ACTIVE]
+    for old in active:
+        _end(tx, old, grace)
+    label = wanted.label or next((old.label for old in active), None)
+    return _add(tx, seal, msgspec.structs.replace(wanted, label=label))
 
 
 def revoke(tx: Tx, worker: str, id: str) -> Credential:
