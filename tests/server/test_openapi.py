@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from cableferry import dialects
+from cableferry.core import signing
 from cableferry.server import openapi, reading
 from cableferry.testing import servers
 
@@ -51,6 +52,17 @@ def test_the_protocol_headers_are_required(name: str) -> None:
     operation = DOCUMENT["paths"]["/api/hpc/jobs"]["get"]
 
     assert [each["required"] for each in operation["parameters"] if each["name"] == name] == [True]
+
+
+@pytest.mark.parametrize(
+    "text", ["1735689600", "2026-02-21T10:00:00", "2026-02-21T10:00:00Z", "2026-02-21T10:00:00.123456789+01:00"]
+)
+def test_a_timestamp_may_be_what_the_server_takes(text: str) -> None:
+    parameters = DOCUMENT["paths"]["/api/hpc/jobs"]["get"]["parameters"]
+    schema = next(each["schema"] for each in parameters if each["name"] == "X-Timestamp")
+
+    assert re.search(schema["pattern"], text)
+    assert signing.parse_timestamp(text)
 
 
 def test_health_needs_no_security() -> None:

@@ -13,6 +13,10 @@ from cableferry.wire.emx2.bodies import Problem
 
 Document = dict[str, object]
 
+_DESCRIPTION = (
+    "Runs work on compute that accepts no inbound connection: the EMX2 HPC protocol,"
+    " and the accounts of this server. Every refusal is a problem document (RFC 9457)."
+)
 _REF = "#/components/schemas/{name}"
 _PROBLEM: Document = {"application/problem+json": {"schema": {"$ref": _REF.format(name="Problem")}}}
 _BYTES: Document = {"schema": {"type": "string", "format": "binary"}}
@@ -43,7 +47,7 @@ def document(served: Iterable[Dialect] | None = None) -> Document:
         paths.setdefault(endpoint.template, {})[endpoint.method.lower()] = operation
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Cableferry", "version": __version__},
+        "info": {"title": "Cableferry", "version": __version__, "description": _DESCRIPTION},
         "paths": paths,
         "components": {"schemas": components, "securitySchemes": _SECURITY},
     }

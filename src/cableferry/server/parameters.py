@@ -17,6 +17,10 @@ ANSWERED: Document = {
     "X-Request-Id": {"schema": {"type": "string"}, "description": "The request's own id, when it had one."},
 }
 _UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+_TIME = (
+    r"^([0-9]{1,10}|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+    r"(\.[0-9]{1,9})?(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])?)$"
+)
 _PRINTABLE = "^[!-~]+$"
 
 
@@ -57,8 +61,8 @@ def _protocol_headers() -> Iterator[Document]:
     yield _parameter(
         "header",
         "X-Timestamp",
-        {"type": "string", "pattern": "^[0-9]{1,10}$"},
-        "Unix seconds, or an ISO-8601 time.",
+        {"type": "string", "pattern": _TIME},
+        "Unix seconds, or an ISO-8601 time; one without a zone is UTC.",
         is_required=True,
     )
     yield _parameter("header", "X-Worker-Id", {"type": "string", "pattern": _PRINTABLE, "maxLength": 255})
