@@ -9,6 +9,7 @@ import pytest
 
 from cableferry.testing import servers
 from tests.docs import pages
+from tests.docs.pages import Block
 
 PAGES = [page for page in pages.by_hand() if any("run" in block.marks for block in pages.blocks(page))]
 DEFAULT = "http://127.0.0.1:8710"
@@ -24,14 +25,15 @@ def test_the_commands_of_the_page_run(page: Path, tmp_path: Path) -> None:
     with servers.running(servers.settings_in(tmp_path / "data")) as server:
         for block in pages.blocks(page):
             if "run" in block.marks:
-                ran = _run(block.text, server.address, tmp_path)
+                ran = _run(block, server.address, tmp_path)
                 assert ran.returncode == 0, ran.stderr
                 assert REFUSED not in ran.stdout, ran.stdout
 
 
-def _run(text: str, address: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def _run(block: Block, address: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A block as it stands, save that the server is not at its usual port and the programs are those of this test."""
-    script = text.replace(DEFAULT, address).replace(". .venv/bin/activate", ":")
+    script = block.text.replace(DEFAULT, address).replace(". .venv/bin/activate", ":")
+    shell = [sys.executable, "-c"] if block.language == "python" else ["bash", "-eu", "-o", "pipefail", "-c"]
     environment = {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "HOME": str(folder / "home"),
@@ -41,7 +43,7 @@ def _run(text: str, address: str, folder: Path) -> subprocess.CompletedProcess[s
         "SECRETS": str(folder / "secrets"),
     }
     return subprocess.run(
-        ["bash", "-eu", "-o", "pipefail", "-c", script],
+        [*shell, script],
         env=environment, capture_output=True, text=True, cwd=folder, timeout=60, check=False,
     )  # fmt: skip
 
