@@ -12,7 +12,7 @@ from cableferry import dialects
 from cableferry.dialects import emx2
 from cableferry.dialects.endpoint import Dialect, Endpoint
 from cableferry.engine import sweeps
-from cableferry.server import authenticate, background, configured, edge, exchange, logs, watching
+from cableferry.server import authenticate, background, configured, edge, exchange, keeping, logs, watching
 from cableferry.server import pages as unlisted
 from cableferry.server.downloads import Downloads
 from cableferry.server.edge import Edge, Parts
@@ -27,7 +27,7 @@ from cableferry.server.throttle import Buckets
 from cableferry.server.traces import Traces
 from cableferry.server.uploads import Reading, Uploads
 from cableferry.store import connect
-from cableferry.store.blobs import Blobs, opening
+from cableferry.store.blobs import Blobs
 from cableferry.store.tx import Store
 
 _READING = frozenset({"GET", "HEAD"})
@@ -57,7 +57,7 @@ def create_app(
 ) -> App:
     """Everything wired; what is not given is opened, brought up to date, and closed at the end."""
     opened = store or open_store(settings)
-    kept = blobs or open_blobs(settings)
+    kept = blobs or keeping.open_blobs(settings)
     trust = authenticate.establish(settings, opened)
     live = Live()
     opened.on_news(live.hear)
@@ -131,10 +131,6 @@ def recorder(numbers: Metrics, traces: Traces | None) -> Callable[[Request, Repl
             traces.answered(request, reply)
 
     return record
-
-
-def open_blobs(settings: Settings) -> Blobs:
-    return opening.open_blobs(settings.database.data_dir / "blobs")
 
 
 def open_store(settings: Settings) -> Store:

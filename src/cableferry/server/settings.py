@@ -79,10 +79,47 @@ class DatabaseSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pool_size: Annotated[Count, _doc("PostgreSQL connections of one server process.")] = 8
 
 
+class S3Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A service that speaks S3, and the keys to it."""
+
+    endpoint: Annotated[str | None, _doc("Address of the service; by default that of AWS in the region.")] = None
+    region: Annotated[str, _doc("Region that requests are signed for.")] = "us-east-1"
+    access_key_id: Annotated[
+        str | None, _doc("Name of the key; without one the machine's own role or `AWS_*` variables count.")
+    ] = None
+    secret_access_key: Annotated[Secret | None, _doc("The key.")] = None
+    secret_access_key_file: Annotated[Path | None, _doc("File that holds the key.")] = None
+    unsigned: Annotated[bool, _doc("Ask without any key, as a public bucket is read.")] = False
+
+
+class AzureSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An account of Azure's storage."""
+
+    account_name: Annotated[str | None, _doc("Name of the storage account.")] = None
+    account_key: Annotated[Secret | None, _doc("Its key.")] = None
+    account_key_file: Annotated[Path | None, _doc("File that holds its key.")] = None
+
+
 class ArtifactsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The files of artifacts."""
 
     upload_limit_bytes: Annotated[Bytes, _doc("Largest file that one request may bring.")] = 500 * 1024 * 1024
+    store: Annotated[
+        str | None,
+        _doc(
+            "Where bytes are kept: a folder, or `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`;"
+            " by default `blobs` in the data directory."
+        ),
+    ] = None
+    part_bytes: Annotated[
+        Annotated[int, Meta(ge=5 * 1024 * 1024, le=2**31)],
+        _doc("Part in which bytes go to object storage, which takes 10,000 for one file; each stream holds three."),
+    ] = 16 * 1024 * 1024
+    s3: Annotated[S3Section, _doc("The service behind `s3://`.")] = S3Section()
+    azure: Annotated[AzureSection, _doc("The account behind `az://`.")] = AzureSection()
+    google_key_file: Annotated[
+        Path | None, _doc("JSON file of the service account behind `gs://`; by default the machine's own.")
+    ] = None
 
 
 class LogSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
