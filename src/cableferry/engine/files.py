@@ -30,11 +30,17 @@ class Stored(msgspec.Struct, frozen=True):
     pieces: tuple[Piece, ...]
 
 
-def check_takes(tx: Tx, artifact_id: str, path: str, caller: Caller) -> Artifact:
-    """Whether bytes may come under this path, asked before the first one is read."""
+def check_open(tx: Tx, artifact_id: str, caller: Caller) -> Artifact:
+    """Whether bytes may come at all, asked where the path is not known yet."""
     artifact = owners.get(tx, artifact_id)
     access.check_own(caller, artifact)
     artifacts.check_takes_bytes(artifact)
+    return artifact
+
+
+def check_takes(tx: Tx, artifact_id: str, path: str, caller: Caller) -> Artifact:
+    """Whether bytes may come under this path, asked before the first one is read."""
+    artifact = check_open(tx, artifact_id, caller)
     contents.check_path(path)
     return artifact
 

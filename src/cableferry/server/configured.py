@@ -8,6 +8,7 @@ import msgspec
 from cableferry.core.policy import Limits, Rules, Timeouts
 from cableferry.dialects.emx2.contract import Contract
 from cableferry.dialects.ui.desk import Desk
+from cableferry.engine.commits import Depot
 from cableferry.engine.sessions import Patience
 from cableferry.server.authenticate import Trust
 from cableferry.server.passwords import Passwords
@@ -16,9 +17,9 @@ from cableferry.store.tx import Store
 from cableferry.wire.emx2 import words
 
 
-def services(settings: Settings, trust: Trust, store: Store) -> Mapping[str, object]:
+def services(settings: Settings, trust: Trust, depot: Depot) -> Mapping[str, object]:
     """What each dialect's endpoints are given, by the dialect's name."""
-    return {"emx2": contract(settings, trust), "ui": desk(settings, store)}
+    return {"emx2": contract(settings, trust, depot), "ui": desk(settings, depot.store)}
 
 
 def desk(settings: Settings, store: Store) -> Desk:
@@ -27,11 +28,12 @@ def desk(settings: Settings, store: Store) -> Desk:
     return Desk(store, Passwords(), patience, timedelta(hours=auth.session_hours))
 
 
-def contract(settings: Settings, trust: Trust) -> Contract:
+def contract(settings: Settings, trust: Trust, depot: Depot) -> Contract:
     return Contract(
         edition=settings.emx2.contract,
         rules=rules(settings),
         seal=trust.vault.seal,
+        depot=depot,
         rotation_grace_seconds=settings.auth.rotation_grace_seconds,
         long_poll_seconds=settings.emx2.long_poll_seconds,
         worker_auth_mode=lambda: "per-worker-hmac" if trust.is_on else "off",

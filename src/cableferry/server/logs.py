@@ -70,8 +70,10 @@ def answered(request: Request, reply: Reply) -> None:
     }
     if request.caller is not None:
         fields["caller"] = request.caller.actor
-    if job := request.params.get("job_id") or _created(reply):
-        fields["job"] = job
+    about = _created(reply)
+    for noun in ("job", "artifact"):
+        if named := request.params.get(f"{noun}_id") or about.get(noun):
+            fields[noun] = named
     if worker := request.params.get("worker_id") or request.worker:
         fields["worker"] = worker
     if reply.kind is not None:
@@ -79,8 +81,10 @@ def answered(request: Request, reply: Reply) -> None:
     log.info("request answered", **fields)
 
 
-def _created(reply: Reply) -> str | None:
-    """The id in the Location of something new."""
+def _created(reply: Reply) -> dict[str, str]:
+    """The noun and the id in the Location of something new."""
     if reply.status != 201:
-        return None
-    return next((value.decode().rpartition("/")[2] for name, value in reply.headers if name == b"location"), None)
+        return {}
+    location = next((value.decode() for name, value in reply.headers if name == b"location"), "")
+    home, _, new = location.rpartition("/")
+    return {home.rpartition("/")[2].removesuffix("s"): new}

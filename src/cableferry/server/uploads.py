@@ -85,10 +85,10 @@ class Uploads:
 
 
 def is_stream(endpoint: Endpoint, headers: Headers) -> bool:
-    """Whether a body is to be streamed; where JSON is possible too, the Content-Type tells."""
+    """Whether a body is to be streamed; where JSON is possible too, it is a file only when its hash is told."""
     if endpoint.takes is None:
         return False
-    return endpoint.body is None or not decoding.is_json(headers.get(b"content-type"))
+    return endpoint.body is None or b"content-sha256" in headers or not decoding.is_json(headers.get(b"content-type"))
 
 
 def _told(admission: Admission, **more: object) -> Admission:

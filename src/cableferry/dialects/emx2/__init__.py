@@ -1,13 +1,20 @@
 """The EMX2 HPC protocol over HTTP."""
 
-from cableferry.dialects.emx2 import credentials, headers, health, jobs, workers
+from cableferry.dialects.emx2 import artifacts, credentials, files, headers, health, jobs, workers
 from cableferry.dialects.endpoint import Dialect
 from cableferry.wire.emx2 import PREFIX, VERSION
 
 DIALECT = Dialect(
     name="emx2",
     prefix=PREFIX,
-    endpoints=(*health.ENDPOINTS, *workers.ENDPOINTS, *jobs.ENDPOINTS, *credentials.ENDPOINTS),
+    endpoints=(
+        *health.ENDPOINTS,
+        *workers.ENDPOINTS,
+        *jobs.ENDPOINTS,
+        *artifacts.ENDPOINTS,
+        *files.ENDPOINTS,
+        *credentials.ENDPOINTS,
+    ),
     check_headers=headers.check,
     render=headers.render,
     answer_headers=((b"x-emx2-api-version", VERSION.encode()),),

@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from cableferry.core.policy import Rules
+from cableferry.engine.commits import Depot
 from cableferry.engine.credentials import Seal
 from cableferry.wire.emx2 import PREFIX, bodies
 
@@ -16,6 +17,7 @@ class Contract(msgspec.Struct, frozen=True):
     edition: Literal["seed", "latest"]
     rules: Rules
     seal: Seal
+    depot: Depot
     rotation_grace_seconds: int = 0
     long_poll_seconds: int = 55
     worker_auth_mode: Callable[[], str] = lambda: "off"

@@ -8,13 +8,13 @@ from cableferry.core.errors import Invalid, Kind, Refusal
 from cableferry.dialects import problems
 from cableferry.dialects.endpoint import Headers, Rendered
 from cableferry.wire.emx2 import VERSION
-from cableferry.wire.emx2.words import WORDS
+from cableferry.wire.emx2.words import STAGE_WORDS, WORDS
 
 VERSIONS = (VERSION,)
 REQUIRED = ("X-EMX2-API-Version", "X-Request-Id", "X-Timestamp")
 
 _UUID = re.compile(rb"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_STATUS_WORDS: Mapping[object, str] = {state.value: word for state, word in WORDS.items()}
+_STATUS_WORDS: Mapping[object, str] = {state.value: word for state, word in (*WORDS.items(), *STAGE_WORDS.items())}
 
 
 def check(headers: Headers) -> None:

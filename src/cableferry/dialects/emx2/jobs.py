@@ -12,10 +12,11 @@ from cableferry.core.jobs import Draft, Filter, Job, Payload, Report, State
 from cableferry.dialects.emx2 import speakers
 from cableferry.dialects.emx2.contract import Contract
 from cableferry.dialects.endpoint import Answer, Call, Endpoint, Waits
+from cableferry.engine import artifacts as results_of
 from cableferry.engine import explain as explaining
 from cableferry.engine import jobs, queue
 from cableferry.store.tx import Tx
-from cableferry.wire.emx2 import PREFIX, bodies, inputs, words
+from cableferry.wire.emx2 import PREFIX, artifacts, bodies, inputs, words
 from cableferry.wire.emx2.bodies import Link
 
 ALL = "ALL"
@@ -45,6 +46,7 @@ class HistoryQuery(msgspec.Struct, frozen=True):
 
 def create(tx: Tx, call: Call) -> Answer:
     body: bodies.CreateBody = call.body
+    kept = inputs.inputs(body.inputs)
     draft = Draft(
         processor=body.processor,
         profile=body.profile,
@@ -53,7 +55,8 @@ def create(tx: Tx, call: Call) -> Answer:
         submit_user=access.submit_user(call.caller, body.submit_user),
         created_by=speakers.actor(call, call.worker),
         parameters=inputs.parameters(body.parameters),
-        inputs=inputs.inputs(body.inputs),
+        inputs=kept,
+        uses=artifacts.references(kept),
     )
     job = jobs.create(tx, _contract(call).rules, draft)
     return Answer(bodies.job(job), headers={"Location": f"{PREFIX}/jobs/{job.id}", "ETag": _etag(job)})
@@ -63,19 +66,20 @@ def find(tx: Tx, call: Call) -> Answer:
     query: JobsQuery = call.query
     page = paging.page(query.limit, query.offset)
     listing = queue.find(tx, _contract(call).rules.pool, query.filter, page)
-    items = [bodies.job(job) for job in listing.jobs]
+    results = results_of.named(tx, listing.jobs)
+    items = [bodies.job(job, results) for job in listing.jobs]
     links = {"self": Link(f"{PREFIX}/jobs", "GET")}
     body = bodies.JobList(items, len(items), listing.total, page.limit, page.offset, links)
     return Answer(body, headers={"X-Total-Count": str(listing.total)})
 
 
 def get(tx: Tx, call: Call) -> Answer:
-    return _shown(jobs.get(tx, call.path["job_id"]))
+    return _shown(tx, jobs.get(tx, call.path["job_id"]))
 
 
 def claim(tx: Tx, call: Call) -> Answer:
     speaker = speakers.speaker(tx, call, call.body.worker_id)
-    return _shown(jobs.claim(tx, _contract(call).rules, call.path["job_id"], speaker))
+    return _shown(tx, jobs.claim(tx, _contract(call).rules, call.path["job_id"], speaker))
 
 
 def claim_many(tx: Tx, call: Call) -> bodies.ClaimManyAnswer:
@@ -87,7 +91,7 @@ def claim_many(tx: Tx, call: Call) -> bodies.ClaimManyAnswer:
 def transition(tx: Tx, call: Call) -> Answer:
     worker = speakers.worker_of(tx, call, call.body.worker_id)
     said = report(call.path["job_id"], call.body, worker, speakers.actor(call, worker))
-    return _shown(jobs.report(tx, _contract(call).rules, said))
+    return _shown(tx, jobs.report(tx, _contract(call).rules, said))
 
 
 def complete(tx: Tx, call: Call) -> Answer:
@@ -99,7 +103,7 @@ def complete(tx: Tx, call: Call) -> Answer:
 
 def cancel(tx: Tx, call: Call) -> Answer:
     speakers.worker_of(tx, call, call.body.worker_id)
-    return _shown(jobs.cancel(tx, _contract(call).rules, call.path["job_id"], call.caller, call.body.detail))
+    return _shown(tx, jobs.cancel(tx, _contract(call).rules, call.path["job_id"], call.caller, call.body.detail))
 
 
 def delete(tx: Tx, call: Call) -> None:
@@ -144,8 +148,8 @@ def _contract(call: Call) -> Contract:
     return contract
 
 
-def _shown(job: Job) -> Answer:
-    return Answer(bodies.job(job), headers={"ETag": _etag(job)})
+def _shown(tx: Tx, job: Job) -> Answer:
+    return Answer(bodies.job(job, results_of.named(tx, [job])), headers={"ETag": _etag(job)})
 
 
 def _etag(job: Job) -> str:

@@ -8,11 +8,12 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Meta
 
-from cableferry.core.artifacts import Artifact, File, Residence, Role, Stage, is_id
+from cableferry.core.artifacts import Artifact, File, Residence, Role, is_id
 from cableferry.core.errors import Invalid
 from cableferry.wire import texts
 from cableferry.wire.emx2 import PREFIX, inputs
 from cableferry.wire.emx2.bodies import Link, Links, Name
+from cableferry.wire.emx2.words import ARTIFACT_LINKS, STAGE_WORDS
 
 Metadata = Annotated[msgspec.Raw, Meta(extra_json_schema={"type": ["object", "null"]})]
 Url = Annotated[str, Meta(min_length=1, max_length=4096, pattern=texts.NAME)]
@@ -20,15 +21,6 @@ Url = Annotated[str, Meta(min_length=1, max_length=4096, pattern=texts.NAME)]
 Hash = Annotated[str, Meta(min_length=1, max_length=128, pattern=texts.NAME)]
 Size = Annotated[int, Meta(ge=0, le=2**53)]
 
-WORDS: dict[Stage, str] = {stage: stage.value.upper() for stage in Stage}
-STAGES: dict[str, Stage] = {word: stage for stage, word in WORDS.items()}
-_LINKS: dict[Stage, tuple[str, ...]] = {
-    Stage.CREATED: ("upload", "upload_legacy", "files"),
-    Stage.UPLOADING: ("upload", "upload_legacy", "commit", "files"),
-    Stage.REGISTERED: ("commit", "files"),
-    Stage.COMMITTED: ("download", "files"),
-    Stage.FAILED: ("files",),
-}
 _TARGETS = {
     "upload": ("/files/{path}", "PUT"),
     "upload_legacy": ("/files", "POST"),
@@ -158,13 +150,6 @@ class Registries(msgspec.Struct, frozen=True):
     formats: list[FormatItem]
 
 
-def stage(word: str) -> Stage:
-    try:
-        return STAGES[word.upper()]
-    except KeyError:
-        raise Invalid(f"unknown status {word[:40]!r}: use one of {', '.join(STAGES)}") from None
-
-
 def residence(word: str) -> Residence:
     try:
         return Residence(word.lower())
@@ -195,7 +180,7 @@ def artifact(value: Artifact, edition: str) -> ArtifactBody:
     """An artifact as the protocol shows it; the editions differ in one link."""
     return ArtifactBody(
         id=value.id, type=value.type, format=value.format, residence=value.residence.value, name=value.name,
-        status=WORDS[value.stage], metadata=value.metadata, content_url=value.content_url, sha256=value.sha256,
+        status=STAGE_WORDS[value.stage], metadata=value.metadata, content_url=value.content_url, sha256=value.sha256,
         declared_sha256=value.declared_sha256, size_bytes=value.size_bytes, schema=value.table_schema,
         schema_error=value.schema_error, detail=value.detail, created_by=value.created_by,
         created_at=value.created_at, updated_at=value.touched_at, committed_at=value.committed_at,
@@ -206,7 +191,7 @@ def artifact(value: Artifact, edition: str) -> ArtifactBody:
 def artifact_links(value: Artifact, edition: str) -> Links:
     """What a client may do next; exactly the protocol's table."""
     href = f"{PREFIX}/artifacts/{value.id}"
-    names = [name for name in _LINKS[value.stage] if name != "upload_legacy" or edition == "seed"]
+    names = [name for name in ARTIFACT_LINKS[value.stage] if name != "upload_legacy" or edition == "seed"]
     links = {"self": Link(href, "GET")}
     return links | {name: Link(href + _TARGETS[name][0], _TARGETS[name][1]) for name in names}
 

@@ -1,17 +1,20 @@
 """The bodies of the EMX2 protocol as they stand on the wire; times are UTC, numbers are numbers."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Annotated
 from urllib.parse import quote
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from cableferry.core.artifacts import Artifact
 from cableferry.core.jobs import Job, Transition
 from cableferry.core.workers import Worker
 from cableferry.wire import texts
 from cableferry.wire.emx2 import PREFIX
-from cableferry.wire.emx2.words import LINKS, WORDS
+from cableferry.wire.emx2.words import LINKS, STAGE_WORDS, WORDS
 
 Name = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.NAME)]
 WorkerId = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.WORKER_ID)]
@@ -111,6 +114,15 @@ class SyncBody(msgspec.Struct, frozen=True):
     claim: Annotated[int, Meta(ge=0, le=1000)] = 0
 
 
+class ArtifactRef(msgspec.Struct, frozen=True):
+    """An artifact as a job's answer names it."""
+
+    id: str
+    name: str | None
+    type: str
+    status: str
+
+
 class JobBody(msgspec.Struct, frozen=True):
     id: str
     status: str
@@ -123,7 +135,9 @@ class JobBody(msgspec.Struct, frozen=True):
     parameters: msgspec.Raw
     inputs: msgspec.Raw
     output_artifact_id: str | None
+    output_artifact: ArtifactRef | None
     log_artifact_id: str | None
+    log_artifact: ArtifactRef | None
     timeout_seconds: int | None
     detail: str | None
     cause: str | None
@@ -280,14 +294,15 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     skew_seconds: float | None = None
 
 
+NOTHING: Mapping[str, Artifact] = MappingProxyType({})
 _SELF = "self"
 _PLAIN = "!$&'()*+,:;=@"  # stands for itself in a segment of a path
 _METHODS = {_SELF: "GET", "transitions": "GET"}
 _PATHS = {"claim": "/claim", "cancel": "/cancel", "transitions": "/transitions", _SELF: ""}
 
 
-def job(value: Job) -> JobBody:
-    """A job as the protocol shows it."""
+def job(value: Job, results: Mapping[str, Artifact] = NOTHING) -> JobBody:
+    """A job as the protocol shows it, with what came of it."""
     return JobBody(
         value.id,
         WORDS[value.state],
@@ -300,7 +315,9 @@ def job(value: Job) -> JobBody:
         value.parameters,
         value.inputs,
         value.output_artifact_id,
+        _result(value.output_artifact_id, results),
         value.log_artifact_id,
+        _result(value.log_artifact_id, results),
         value.timeout_seconds,
         value.detail,
         value.cause,
@@ -318,6 +335,11 @@ def job(value: Job) -> JobBody:
         value.touched_at,
         job_links(value),
     )
+
+
+def _result(id: str | None, results: Mapping[str, Artifact]) -> ArtifactRef | None:
+    found = None if id is None else results.get(id)
+    return None if found is None else ArtifactRef(found.id, found.name, found.type, STAGE_WORDS[found.stage])
 
 
 def job_links(value: Job) -> Links:

@@ -1,5 +1,6 @@
 """How the EMX2 protocol spells our states, and which moves its workers may report."""
 
+from cableferry.core.artifacts import Stage
 from cableferry.core.errors import Invalid
 from cableferry.core.jobs import Cause, State
 from cableferry.core.machine import Machine
@@ -36,6 +37,26 @@ LINKS: dict[State, tuple[str, ...]] = {
     State.FAILED: (),
     State.CANCELLED: (),
 }
+
+
+STAGE_WORDS: dict[Stage, str] = {stage: stage.value.upper() for stage in Stage}
+STAGES: dict[str, Stage] = {word: stage for stage, word in STAGE_WORDS.items()}
+
+ARTIFACT_LINKS: dict[Stage, tuple[str, ...]] = {
+    Stage.CREATED: ("upload", "upload_legacy", "files"),
+    Stage.UPLOADING: ("upload", "upload_legacy", "commit", "files"),
+    Stage.REGISTERED: ("commit", "files"),
+    Stage.COMMITTED: ("download", "files"),
+    Stage.FAILED: ("files",),
+}
+
+
+def stage(word: str) -> Stage:
+    """The stage of an artifact that a word stands for."""
+    try:
+        return STAGES[word]
+    except KeyError:
+        raise Invalid(f"unknown status {word[:40]!r}: use one of {', '.join(STAGES)}") from None
 
 
 def state(word: str) -> State:
