@@ -121,7 +121,10 @@ def test_two_processes_that_upgrade_at_once_do_it_once(url: str) -> None:
     with ThreadPoolExecutor(4) as pool:
         applied = list(pool.map(connect.upgrade_database, [url] * 4))
 
-    assert sorted(filter(None, applied)) == [[f"{m.number:04} {m.name}" for m in migrate.known("sqlite")]]
+    # whoever waits for one step may be the one to do the next
+    assert sorted(step for steps in applied for step in steps) == [
+        f"{m.number:04} {m.name}" for m in migrate.known("sqlite")
+    ]
 
 
 def test_both_databases_have_the_same_migrations() -> None:

@@ -9,8 +9,9 @@ import apsw
 import psycopg
 import pytest
 
+from cableferry.core.buckets import Bucket
 from cableferry.core.jobs import HELD, State
-from cableferry.store import answers, connect, jobs, lanes, nonces, postgres
+from cableferry.store import answers, buckets, connect, jobs, lanes, nonces, postgres
 from cableferry.store.tx import Statement
 from cableferry.testing import stores
 
@@ -25,6 +26,9 @@ INDEXES = [
     (jobs._HELD_BY, "jobs_held"),
     (jobs._OVERDUE, "jobs_due"),
     (jobs._FORGET_TOMBSTONES, "tombstones_at"),
+    (buckets._HEADS[Bucket.ARTIFACTS], "artifacts_by_id"),
+    (buckets._HEADS[Bucket.NAMES], "artifacts_by_name"),
+    (buckets._ARTIFACT[Bucket.NAMES], "artifacts_by_name"),
     *((lanes._PAGES[state], "jobs_held") for state in sorted(HELD)),
     *((lanes._PAGES[state], "jobs_ended") for state in sorted(ENDED)),
 ]
@@ -32,10 +36,17 @@ _FILL = (
     """INSERT INTO jobs (id, pool, state, attempt, epoch, revision, processor, profile, priority,
     created_at, moved_at, touched_at) SELECT 'j' || n, 'emx2', 'ready', 1, 0, 1, 'p' || n % 20,
     CASE WHEN n % 3 = 0 THEN 'gpu' END, 0, 1, 1, 1 FROM generate_series(1, 5000) AS n""",
+    """INSERT INTO artifacts (id, state, revision, type, residence, name, metadata, created_at, touched_at)
+    SELECT 'a' || n, 'committed', 1, 'blob', 'managed', 'n' || n % 500, 'null', 1, 1 FROM generate_series(1, 5000) n""",
+    "INSERT INTO blobs (sha256, size_bytes, created_at) VALUES ('aa', 1, 1)",
+    """INSERT INTO files (artifact_key, path, id, blob_key, seq, created_at)
+    SELECT a.key, 'p' || n, 'f', b.key, n, 1 FROM artifacts a, blobs b, generate_series(1, 5000) n WHERE a.id = 'a1'""",
     "INSERT INTO nonces (at, nonce) SELECT n, n::text::bytea FROM generate_series(1, 5000) n",
     "INSERT INTO answers (caller, idempotency_key, request, at) SELECT 'c', n, 'x', n FROM generate_series(1, 5000) n",
 )
 EACH = pytest.mark.parametrize(("asked", "index"), INDEXES, ids=[asked.name for asked, _ in INDEXES])
+
+EACH_LIST = pytest.mark.parametrize("asked", [*buckets._HEADS.values(), buckets._FILES], ids=lambda asked: asked.name)
 
 
 @pytest.fixture
@@ -75,6 +86,24 @@ def test_postgres_sorts_no_lane(server: psycopg.Connection, asked: Statement) ->
     assert "Sort" not in plan
 
 
+@EACH_LIST
+def test_sqlite_sorts_no_keys(file: apsw.Connection, asked: Statement) -> None:
+    plan = file.execute(f"EXPLAIN QUERY PLAN {asked.sqlite}", [None] * asked.sqlite.count("?"))
+
+    assert not [row[3] for row in plan if "TEMP B-TREE" in row[3] or "SCAN artifacts USING COVERING" in row[3]]
+
+
+@pytest.mark.postgres
+@EACH_LIST
+def test_postgres_sorts_no_keys(server: psycopg.Connection, asked: Statement) -> None:
+    server.execute("SET enable_sort = off")
+    server.execute("SET enable_bitmapscan = off")
+    plan = _plan(server, asked)
+
+    assert "Sort" not in plan
+    assert "Seq Scan" not in plan
+
+
 @pytest.mark.postgres
 @pytest.mark.parametrize("asked", [nonces._PURGE, answers._PURGE], ids=lambda asked: asked.name)
 def test_postgres_forgets_without_a_look_at_everything(server: psycopg.Connection, asked: Statement) -> None:
@@ -83,6 +112,7 @@ def test_postgres_forgets_without_a_look_at_everything(server: psycopg.Connectio
 
 def _plan(server: psycopg.Connection, asked: Statement) -> str:
     numbers = itertools.count(1)
-    server.execute(f"PREPARE asked AS {re.sub('%s', lambda _: f'${next(numbers)}', asked.postgres)}".encode())
+    text = re.sub("%s", lambda _: f"${next(numbers)}", asked.postgres).replace("%%", "%")
+    server.execute(f"PREPARE asked AS {text}".encode())
     nothing = ", ".join(["NULL"] * asked.postgres.count("%s"))
     return "\n".join(row[0] for row in server.execute(f"EXPLAIN EXECUTE asked ({nothing})".encode()))

@@ -28,6 +28,10 @@ SEEDS: dict[int, tuple[str, ...]] = {
         """INSERT INTO artifact_uses (artifact_key, job_key, used_as)
         SELECT a.key, j.key, 'input' FROM artifacts a, jobs j""",
     ),
+    3: (
+        """INSERT INTO access_keys (id, worker, may_write, sealed, created_at)
+        VALUES ('CF1', 'w1', 1, 'box', 1)""",
+    ),
 }
 
 

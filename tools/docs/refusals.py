@@ -30,6 +30,9 @@ TOLD: dict[Kind, Told] = {
     Kind.UNKNOWN_TOKEN: Told(
         (404,), "There is no such API token, or it is another user's.", "List your tokens to see their ids."
     ),
+    Kind.UNKNOWN_ACCESS_KEY: Told(
+        (404,), "There is no such access key, or it is not yours to see.", "List your access keys to see their ids."
+    ),
     Kind.UNKNOWN_SESSION: Told(
         (404,), "There is no such browser session, or it has ended.", "List your sessions to see their ids."
     ),

@@ -1,4 +1,4 @@
-"""What a user, a token and a browser session are, and when each still counts."""
+"""What a user, a token, an access key and a browser session are, and when each still counts."""
 
 import re
 from datetime import datetime, timedelta
@@ -33,6 +33,22 @@ class Token(msgspec.Struct, frozen=True):
     label: str | None
     role: Role
     created_at: datetime
+    last_used_at: datetime | None = None
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+class AccessKey(msgspec.Struct, frozen=True):
+    """A user's or a worker's right to open artifacts with S3's clients; its secret is not here."""
+
+    id: str
+    user: str | None
+    worker: str | None
+    role: Role | None
+    may_write: bool
+    label: str | None
+    created_at: datetime
+    created_by: str | None
     last_used_at: datetime | None = None
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
@@ -79,7 +95,7 @@ def check_scope(person: Person, wanted: Role) -> None:
         raise Forbidden(f"a token of {person.name} reaches at most the role {word(person.role)}")
 
 
-def is_alive(token: Token, now: datetime) -> bool:
+def is_alive(token: Token | AccessKey, now: datetime) -> bool:
     return token.revoked_at is None and (token.expires_at is None or token.expires_at > now)
 
 

@@ -20,6 +20,7 @@ class Kind(StrEnum):
     UNKNOWN_CREDENTIAL = "unknown-credential"
     UNKNOWN_USER = "unknown-user"
     UNKNOWN_TOKEN = "unknown-token"
+    UNKNOWN_ACCESS_KEY = "unknown-access-key"
     UNKNOWN_SESSION = "unknown-session"
     UNKNOWN_ROUTE = "unknown-route"
     WRONG_METHOD = "wrong-method"

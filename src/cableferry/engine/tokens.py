@@ -42,7 +42,7 @@ def create(tx: Tx, person: Person, wanted: Wanted) -> Created:
     if wanted.expires_at is not None and wanted.expires_at <= tx.now:
         raise Invalid("expires_at lies in the past")
     if person.token is not None:
-        _check_life(get(tx, person.token), wanted)
+        check_life(tx, person.token, wanted.expires_at)
     return grant(tx, person.name, wanted)
 
 
@@ -75,6 +75,13 @@ def revoke(tx: Tx, person: Person, id: str) -> Token:
     return get(tx, id)
 
 
+def check_life(tx: Tx, maker_id: str, expires_at: datetime | None) -> None:
+    """Refuse what is made with a token and would outlive it."""
+    end = get(tx, maker_id).expires_at
+    if end is not None and (expires_at is None or expires_at > end):
+        raise Forbidden(f"what is made with a token ends no later than that one: {end:%FT%TZ}")
+
+
 def person(tx: Tx, text: str) -> tuple[Person, Token] | None:
     """Whose token this is, as far as it counts now."""
     name, _, secret = text.removeprefix(PREFIX).partition("_")
@@ -89,11 +96,6 @@ def person(tx: Tx, text: str) -> tuple[Person, Token] | None:
 def digest(secret: str) -> bytes:
     """256 random bits need no slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
-
-
-def _check_life(maker: Token, wanted: Wanted) -> None:
-    if maker.expires_at is not None and (wanted.expires_at is None or wanted.expires_at > maker.expires_at):
-        raise Forbidden(f"a token made with a token ends no later than that one: {maker.expires_at:%FT%TZ}")
 
 
 def _unknown(id: str) -> NotFound:
