@@ -61,12 +61,14 @@ class _Player(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
             return
         self.send_response_only(line.status)
-        for name, value in {**line.headers, "Content-Length": str(len(line.body))}.items():
+        for name, value in {"Content-Length": str(len(line.body)), **line.headers}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(line.body)
+        # a body that is shorter than it was announced
+        self.close_connection = "Content-Length" in line.headers
 
-    do_GET = do_POST = do_DELETE = _play  # noqa: N815 # the library's names
+    do_GET = do_POST = do_PUT = do_DELETE = _play  # noqa: N815 # the library's names
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Quiet."""

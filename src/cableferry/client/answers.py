@@ -129,5 +129,51 @@ class Credential(msgspec.Struct, frozen=True):
         return f"Credential(id={self.id!r}, worker_id={self.worker_id!r}, status={self.status!r})"
 
 
+class Artifact(msgspec.Struct, frozen=True):
+    """An artifact; a plain server knows fewer fields, and some give numbers as texts."""
+
+    id: str
+    status: str = ""
+    type: str | None = None
+    format: str | None = None
+    residence: str = "managed"
+    name: str | None = None
+    metadata: msgspec.Raw = NULL
+    content_url: str | None = None
+    sha256: str | None = None
+    size_bytes: int | None = None
+    schema: msgspec.Raw = NULL
+    schema_error: str | None = None
+    detail: str | None = None
+    created_by: str | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    committed_at: str | None = None
+
+
+class ArtifactList(msgspec.Struct, frozen=True):
+    items: list[Artifact]
+    count: int = 0
+    total_count: int = 0
+
+
+class File(msgspec.Struct, frozen=True):
+    """One path in an artifact, from a list or from the answer to an upload."""
+
+    path: str = ""
+    id: str | None = None
+    role: str | None = None
+    sha256: str | None = None
+    size_bytes: int | None = None
+    content_type: str | None = None
+    is_stored: bool = True
+
+
+class FileList(msgspec.Struct, frozen=True):
+    items: list[File]
+    count: int = 0
+    total_count: int = 0
+
+
 class CredentialList(msgspec.Struct, frozen=True):
     items: list[Credential]

@@ -1,8 +1,9 @@
 """One call from its parts to its reply: headers, signature, patience and typed trouble."""
 
+import contextlib
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 import msgspec
@@ -10,22 +11,34 @@ import msgspec
 from cableferry.client import errors, http, patience, schemes
 from cableferry.client.clock import Clock
 from cableferry.client.errors import BadAnswer, Problem, Unreachable
-from cableferry.client.http import Connection, Reply
+from cableferry.client.http import Connection, Content, Reply, Streaming
 from cableferry.client.patience import Patience
 from cableferry.client.schemes import Scheme
+from cableferry.core import signing
 from cableferry.wire.emx2 import VERSION
 
 _PROBLEMS = msgspec.json.Decoder(Problem, strict=False)
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """What one call asks; the key, the session and the rest stay the same in every try."""
+    """What one call asks; the key, the session and the rest stay the same in every try.
+
+    Statuses that are `expected` are answers to whoever reads them, not refusals.
+    """
 
     method: str
     target: str
-    body: bytes = b""
+    body: bytes | Content = b""
     headers: dict[str, str] = {}
     wait_seconds: int = 0
+    expected: frozenset[int] = frozenset()
+
+    @property
+    def body_hash(self) -> str:
+        """What a signature covers of the body; of a stream, only what it declares."""
+        if isinstance(self.body, Content):
+            return self.body.sha256 or signing.EMPTY_HASH
+        return signing.body_hash(self.body)
 
 
 class Caller:
@@ -65,6 +78,14 @@ class Caller:
             self._pause(pause if told is None else told + pause)
             tries += 1
 
+    @contextlib.contextmanager
+    def reading(self, ask: Ask) -> Iterator[Streaming]:
+        """An answer whose body is read piece by piece; one try, since its reader knows where to go on."""
+        with self.connection.reading(self._request(ask)) as streaming:
+            if streaming.status >= 300 and streaming.status not in ask.expected:
+                _settled(streaming.whole(), 1)
+            yield streaming
+
     def _corrected(self, ask: Ask) -> Reply | Unreachable:
         """One try, and one more when the server says that our clock is off and by how much."""
         outcome = self._once(ask)
@@ -88,7 +109,7 @@ class Caller:
     def _request(self, ask: Ask) -> http.Request:
         """Signed afresh for every try: a nonce is good for one."""
         stamp = (str(int(self.clock.at(self._now()).timestamp())), uuid.uuid4().hex)
-        proof = schemes.headers(self.scheme, ask.method, ask.target, ask.body, stamp)
+        proof = schemes.headers(self.scheme, ask.method, ask.target, ask.body_hash, stamp)
         standing = {
             "Accept": "application/json",
             "Content-Type": "application/json",
@@ -100,7 +121,7 @@ class Caller:
             ask.target,
             {**standing, **ask.headers, **proof},
             ask.body,
-            http.READ_SECONDS + ask.wait_seconds,
+            (http.STREAM_SECONDS if isinstance(ask.body, Content) else http.READ_SECONDS) + ask.wait_seconds,
         )
 
 

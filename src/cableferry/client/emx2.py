@@ -7,6 +7,7 @@ import msgspec
 
 from cableferry.client import answers, verbs
 from cableferry.client.answers import Credential, Job, JobList, Transition, Worker
+from cableferry.client.artifacts import Artifacts
 from cableferry.client.caller import Caller
 from cableferry.client.http import Connection
 from cableferry.client.patience import Patience
@@ -38,6 +39,7 @@ class Emx2:
 
     def __init__(self, caller: Caller) -> None:
         self._ask = Verbs(caller, PREFIX)
+        self.artifacts = Artifacts(self._ask)
 
     def close(self) -> None:
         self._ask.close()

@@ -1,6 +1,7 @@
 """One pooled connection to a server: bytes out, bounded bytes in."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 
 import httpx2
@@ -11,6 +12,17 @@ from cableferry.client.errors import BadAnswer, Unreachable
 MOST_BYTES = 64 * 1024 * 1024
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 30.0
+# how long a server may take to put on disk what it was sent
+STREAM_SECONDS = 300.0
+PIECE_BYTES = 1024 * 1024
+
+
+class Content(msgspec.Struct, frozen=True):
+    """A body that is read while it is sent, and from its beginning in every try."""
+
+    open: Callable[[], Iterator[bytes]]
+    size_bytes: int
+    sha256: str | None = None
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -19,7 +31,7 @@ class Request(msgspec.Struct, frozen=True):
     method: str
     target: str
     headers: Mapping[str, str]
-    body: bytes = b""
+    body: bytes | Content = b""
     read_seconds: float = READ_SECONDS
 
 
@@ -48,19 +60,30 @@ class Connection:
 
     def send(self, request: Request) -> Reply:
         """Send once; whoever calls decides about another try."""
+        with self.reading(request) as streaming:
+            return streaming.whole()
+
+    @contextlib.contextmanager
+    def reading(self, request: Request) -> Iterator["Streaming"]:
+        """The same with the body still to come."""
         sent_at = datetime.now(UTC)
-        try:
-            with self._client.stream(
+        with (
+            self._told(),
+            self._client.stream(
                 request.method,
                 self._base_url + request.target,
-                headers=dict(request.headers),
-                content=request.body or None,
+                headers={**request.headers, **_length(request.body)},
+                content=request.body.open() if isinstance(request.body, Content) else request.body or None,
                 timeout=httpx2.Timeout(request.read_seconds, connect=CONNECT_SECONDS),
-            ) as answer:
-                received_at = datetime.now(UTC)
-                body = self._read(answer)
-                headers = {name.lower(): value for name, value in answer.headers.items()}
-                return Reply(answer.status_code, headers, body, sent_at, received_at)
+            ) as answer,
+        ):
+            yield Streaming(answer, sent_at, self._most_bytes)
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """What the library says, in our words."""
+        try:
+            yield
         except (httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
             raise BadAnswer(f"{self._base_url} is not the address of a server: {error}") from error
         except httpx2.DecodingError as error:
@@ -68,19 +91,39 @@ class Connection:
         except httpx2.TransportError as error:
             raise Unreachable(f"no answer from {self._base_url}: {_reason(error)}") from error
 
-    def _read(self, answer: httpx2.Response) -> bytes:
+    def close(self) -> None:
+        self._client.close()
+
+
+class Streaming:
+    """An answer that has begun; the header names are lower case."""
+
+    def __init__(self, answer: httpx2.Response, sent_at: datetime, most_bytes: int) -> None:
+        self.status = answer.status_code
+        self.headers = {name.lower(): value for name, value in answer.headers.items()}
+        self._answer = answer
+        self._most_bytes = most_bytes
+        self._times = (sent_at, datetime.now(UTC))
+
+    def pieces(self) -> Iterator[bytes]:
+        """The body as it comes, however long it is: what came before a break is not held back."""
+        return self._answer.iter_bytes()
+
+    def whole(self) -> Reply:
         """The body, given up as soon as it is larger than any answer of this protocol."""
         parts: list[bytes] = []
         size = 0
-        for part in answer.iter_bytes():
+        for part in self._answer.iter_bytes():
             size += len(part)
             if size > self._most_bytes:
-                raise BadAnswer(f"the answer of {self._base_url} is longer than {self._most_bytes} bytes")
+                raise BadAnswer(f"the answer of {self._answer.url.host} is longer than {self._most_bytes} bytes")
             parts.append(part)
-        return b"".join(parts)
+        return Reply(self.status, self.headers, b"".join(parts), *self._times)
 
-    def close(self) -> None:
-        self._client.close()
+
+def _length(body: bytes | Content) -> dict[str, str]:
+    """A stream whose length is told is not sent in chunks."""
+    return {"Content-Length": str(body.size_bytes)} if isinstance(body, Content) else {}
 
 
 def _reason(error: httpx2.TransportError) -> str:

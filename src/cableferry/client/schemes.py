@@ -1,6 +1,5 @@
 """How a caller proves who it is: by signing, by a token, or not at all."""
 
-import hashlib
 from collections.abc import Mapping
 
 import msgspec
@@ -37,13 +36,13 @@ class Unsigned(msgspec.Struct, frozen=True):
 Scheme = Signed | Bearer | Unsigned
 
 
-def headers(scheme: Scheme, method: str, target: str, body: bytes, stamp: tuple[str, str]) -> Mapping[str, str]:
+def headers(scheme: Scheme, method: str, target: str, body_hash: str, stamp: tuple[str, str]) -> Mapping[str, str]:
     """The headers that prove it for one request; the stamp is its timestamp and its nonce."""
     timestamp, nonce = stamp
     named = {"X-Timestamp": timestamp} | ({"X-Worker-Id": scheme.worker} if scheme.worker else {})
     match scheme:
         case Signed(secret=secret):
-            message = signing.canonical(method, target, hashlib.sha256(body).hexdigest(), timestamp, nonce)
+            message = signing.canonical(method, target, body_hash, timestamp, nonce)
             signature = signing.sign(secret.encode(), message)
             return named | {"X-Nonce": nonce, "Authorization": f"HMAC-SHA256 {signature}"}
         case Bearer(token=token):

@@ -1,5 +1,6 @@
 """The verbs of HTTP as every contract of ours uses them, and what is read from their answers."""
 
+import contextlib
 import uuid
 from typing import TypeVar
 from urllib.parse import quote, urlencode
@@ -8,7 +9,7 @@ import msgspec
 
 from cableferry.client.caller import Ask, Caller
 from cableferry.client.errors import BadAnswer, NotFound
-from cableferry.client.http import Reply
+from cableferry.client.http import Content, Reply, Streaming
 
 A = TypeVar("A")
 
@@ -41,6 +42,17 @@ class Verbs:
         """What may happen again: the server keeps each answer to a key for a day, and this is told all day long."""
         return self._call(Ask("POST", self._prefix + path, _encoded(body)))
 
+    def put(self, path: str, body: Content | msgspec.Struct, headers: dict[str, str] | None = None) -> Reply:
+        """What is the same however often it is done; of a stream, the server is told what it must be."""
+        if isinstance(body, Content):
+            hashed = {"Content-SHA256": body.sha256} if body.sha256 else {}
+            return self._call(Ask("PUT", self._prefix + path, body, {**(headers or {}), **hashed}))
+        return self._call(Ask("PUT", self._prefix + path, _encoded(body), headers or {}))
+
+    def reading(self, path: str, headers: dict[str, str]) -> contextlib.AbstractContextManager[Streaming]:
+        """An answer whose body is read piece by piece."""
+        return self._caller.reading(self._in_session(Ask("GET", self._prefix + path, headers=headers)))
+
     def delete(self, path: str) -> None:
         """A repeated try may find it gone: the first one did it and its answer was lost."""
         try:
@@ -50,9 +62,12 @@ class Verbs:
                 raise
 
     def _call(self, ask: Ask) -> Reply:
-        if self.session is not None:
-            ask = msgspec.structs.replace(ask, headers={**ask.headers, "X-Worker-Session": self.session})
-        return self._caller.call(ask)
+        return self._caller.call(self._in_session(ask))
+
+    def _in_session(self, ask: Ask) -> Ask:
+        if self.session is None:
+            return ask
+        return msgspec.structs.replace(ask, headers={**ask.headers, "X-Worker-Session": self.session})
 
 
 def part(text: str) -> str:
