@@ -87,6 +87,7 @@ def test_a_token_is_kept_in_a_file_works_and_is_revoked(tmp_path: Path) -> None:
     assert file.read_text().strip() not in created.out + created.err
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [allowed.code, by_environment.code, nobody.code, revoked.code] == [0, 0, 6, 6]
+    assert "--token-file or CABLEFERRY_TOKEN" in nobody.err
     assert ferry(tmp_path, *create).code == 2
 
 

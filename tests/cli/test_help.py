@@ -1,5 +1,6 @@
 """What the program says about itself, and how little it loads to say it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -55,8 +56,11 @@ def test_every_exit_code_has_a_meaning() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts_call_the_program(tmp_path: Path, shell: str) -> None:
-    assert "_CABLEFERRY_COMPLETE" in ferry(tmp_path, "completion", shell).out
+def test_completion_scripts_call_the_program_under_both_its_names(tmp_path: Path, shell: str) -> None:
+    script = ferry(tmp_path, "completion", shell).out
+
+    assert "_CABLEFERRY_COMPLETE" in script
+    assert {"_cableferry_completion", "_ferry_completion"} <= set(re.findall(r"\w+_completion\b", script))
 
 
 def test_completion_knows_the_commands(tmp_path: Path) -> None:

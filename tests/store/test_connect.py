@@ -6,6 +6,7 @@ import pytest
 
 from cableferry.store import connect
 from cableferry.store.failures import BadUrl, StoreFailure, Unavailable
+from cableferry.store.migrate import FOLDER
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,21 @@ def test_a_file_that_is_not_there_is_not_made_by_opening_it(tmp_path: Path) -> N
         connect.open_store(f"sqlite:///{tmp_path}/cableferry.db")
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_that_is_there_is_made_no_newer(tmp_path: Path) -> None:
+    older, url = tmp_path / "older", f"sqlite:///{tmp_path}/cableferry.db"
+    older.mkdir()
+    first = min(FOLDER.glob("0001_*.sqlite.sql"))
+    (older / first.name).write_text(first.read_text())
+    (tmp_path / "newer").mkdir()
+    for name, text in ((first.name, first.read_text()), ("0002_more.sqlite.sql", "CREATE TABLE more (one INTEGER)")):
+        (tmp_path / "newer" / name).write_text(text)
+    connect.make_database(url, older)
+
+    connect.make_database(url, tmp_path / "newer")
+
+    assert connect.upgrade_database(url, tmp_path / "newer") == ["0002 more"]
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from cableferry.cli.commands import command
 
 @command(
     "completion",
-    "Print the completion script of a shell.",
+    "Print the completion script of a shell, for cableferry and ferry.",
     'bash:  eval "$(cableferry completion bash)"\n'
     'zsh:   eval "$(cableferry completion zsh)"\n'
     "fish:  cableferry completion fish | source",
@@ -19,7 +19,8 @@ def completion(shell: str, as_json: bool) -> None:
 
     kind = shell_completion.get_completion_class(shell)
     assert kind is not None  # noqa: S101 # one of the three above
-    script = kind(main.root, {}, "cableferry", "_CABLEFERRY_COMPLETE").source()
+    names = ("cableferry", "ferry")
+    script = "\n".join(kind(main.root, {}, name, "_CABLEFERRY_COMPLETE").source() for name in names)
     if as_json:
         output.document({"shell": shell, "script": script})
     else:

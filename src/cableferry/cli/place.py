@@ -48,12 +48,14 @@ def settings(file: Path | None, flags: Mapping[str, object]) -> "Settings":
 
 @contextmanager
 def opened(settings: "Settings", is_made: bool = False) -> Iterator["Store"]:
-    """The open database; it is made or brought up to date only when that is asked for."""
+    """The open database; it is made only when that is asked for, and never brought up to date."""
     from cableferry.store import connect
 
     _check_there(settings, is_made)
     with told():
-        store = connect.open_store(settings.database_url, upgrade=is_made)
+        if is_made:
+            connect.make_database(settings.database_url)
+        store = connect.open_store(settings.database_url)
     try:
         with told():
             yield store

@@ -6,6 +6,9 @@ from cableferry.cli.exits import Exit, Failure
 from cableferry.client import errors
 from cableferry.core.errors import Conflict, Forbidden, Invalid, NotFound, Refusal
 
+_HOW_TO_SIGN_IN = (
+    "\nGive this command an API token by --token-file or CABLEFERRY_TOKEN; `cableferry tokens create` makes one."
+)
 KNOWN = (errors.Trouble, Refusal)
 
 _CODES: tuple[tuple[type[Exception], Exit], ...] = (
@@ -28,7 +31,8 @@ def failure(error: errors.Trouble | Refusal) -> Failure:
         code = Exit.UNREACHABLE
     else:
         code = next((code for kind, code in _CODES if isinstance(error, kind)), Exit.OTHER)
-    return Failure(str(error), code, _problem(error))
+    hint = _HOW_TO_SIGN_IN if isinstance(error, errors.Unauthenticated) else ""
+    return Failure(str(error) + hint, code, _problem(error))
 
 
 def _problem(error: errors.Trouble | Refusal) -> dict[str, object]:

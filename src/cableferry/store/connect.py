@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -45,14 +46,15 @@ def open_store(
 
 def upgrade_database(url: str, folder: Path = FOLDER) -> list[str]:
     """Create or upgrade the database and say which migrations were applied."""
-    kind = kind_of(url)
-    if kind == "sqlite":
-        driver(kind).create(path_of(url))
-    ledger = _ledger(url)
-    try:
-        return migrate.upgrade(ledger, migrate.known(kind, folder))
-    finally:
-        ledger.close()
+    with _made_ledger(url) as ledger:
+        return migrate.upgrade(ledger, migrate.known(kind_of(url), folder))
+
+
+def make_database(url: str, folder: Path = FOLDER) -> None:
+    """Make the database where there is none; a server of its version may be at work on one that is there."""
+    with _made_ledger(url) as ledger:
+        if not ledger.applied():
+            migrate.upgrade(ledger, migrate.known(kind_of(url), folder))
 
 
 def kind_of(url: str) -> str:
@@ -85,11 +87,14 @@ def driver(module: str) -> Any:
 
 
 def _require_current(url: str) -> None:
-    ledger = _ledger(url)
-    try:
+    with closing(_ledger(url)) as ledger:
         migrate.require_current(ledger, migrate.known(kind_of(url)))
-    finally:
-        ledger.close()
+
+
+def _made_ledger(url: str) -> closing[Any]:
+    if kind_of(url) == "sqlite":
+        driver("sqlite").create(path_of(url))
+    return closing(_ledger(url))
 
 
 def _ledger(url: str) -> Any:
