@@ -114,6 +114,16 @@ def test_a_file_is_where_its_artifact_is(url: str, path: str, expected: str) -> 
     assert contents.location(artifact, path) == expected
 
 
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("a b/c#1.txt", "a%20b/c%231.txt"), ("100%?é", "100%25%3F%C3%A9"), ("x.parquet", "x.parquet")],
+)
+def test_an_address_on_the_web_holds_a_name_encoded(path: str, expected: str) -> None:
+    artifact = an_artifact(residence=Residence.HTTP, content_url="https://data.example.org/out")
+
+    assert contents.location(artifact, path) == f"https://data.example.org/out/{expected}"
+
+
 def test_the_tree_hash_is_the_recorded_one() -> None:
     files = [("b.log", _sha256(b"content-b")), ("a.log", _sha256(b"content-a"))]
 

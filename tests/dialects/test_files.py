@@ -174,7 +174,7 @@ def test_a_file_elsewhere_is_where_the_answer_says(client: Client, residence: st
     reply = client.get(f"{HOME}/{artifact}/files/a%20b.txt")
 
     assert (reply.status, reply.headers["location"]) == (302, location)
-    assert reply.json["location"] == location.replace("%20", " ")
+    assert reply.json["location"] == (location if residence == "http" else location.replace("%20", " "))
     assert (reply.json["residence"], reply.json["size_bytes"]) == (residence, 5)
 
 

@@ -1,4 +1,4 @@
-"""The settings open the store of bytes that they name."""
+"""The settings open the store of bytes that they name, and no other place."""
 
 import asyncio
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from cableferry.server import keeping, sources
 from cableferry.server.settings import ArtifactsSection, DatabaseSection, S3Section, Secret, Settings
+from cableferry.server.sources import SettingsError
 from cableferry.server.vault import CannotStart
 from cableferry.store.blobs import Blobs
 from cableferry.store.failures import BadUrl
@@ -82,3 +83,37 @@ def test_other_clouds_are_opened_by_their_settings(url: str, azure: dict[str, st
     blobs = keeping.open_blobs(sources.load(file, {}, {}).settings)
 
     assert blobs.path(blobs.new_place()) is None
+
+
+def test_only_what_the_settings_name_is_looked_at(tmp_path: Path) -> None:
+    text = f"""
+        [artifacts]
+        posix_roots = ["{tmp_path}"]
+        web_hosts = ["data.example.org"]
+        [artifacts.buckets.lake]
+        endpoint = "http://127.0.0.1:1"
+        unsigned = true
+        """
+    file = tmp_path / "settings.toml"
+    file.write_text(text)
+
+    elsewhere = keeping.elsewhere(sources.load(file, {}, {}).settings)
+
+    for location, is_allowed in (
+        (f"file://{tmp_path}/x", True),
+        ("file:///etc/passwd", False),
+        ("s3://lake/x", True),
+        ("s3://sea/x", False),
+        ("https://data.example.org/x", True),
+        ("https://example.org/x", False),
+    ):
+        assert is_allowed == elsewhere.allows(location)
+    assert not keeping.elsewhere(Settings()).allows("file:///etc/passwd")
+
+
+def test_a_bucket_with_an_unknown_setting_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("[artifacts.buckets.lake]\nendpont = 'http://127.0.0.1:1'\n")
+
+    with pytest.raises(SettingsError, match="endpont"):
+        sources.load(file, {}, {})

@@ -1,8 +1,10 @@
 """Every setting with the ways to give it, its type, its default and what it means."""
 
+import msgspec
+
 from cableferry.server import described
 from cableferry.server.described import Described
-from cableferry.server.settings import LimitsSection
+from cableferry.server.settings import LimitsSection, S3Section
 from cableferry.server.sources import ALIASES, OTHERS, PREFIX
 from tools.docs import markdown
 
@@ -36,7 +38,10 @@ def text() -> str:
         "## One profile, one processor",
         "Each key that is missing is looked for in the profile's section, then in the processor's"
         ' (`timeouts.processors."NAME"`, with the same keys), then in `[timeouts]`.',
-        _limits(),
+        _nested(LimitsSection, 'timeouts.profiles."NAME".'),
+        "## One bucket of s3 artifacts",
+        "Each bucket has its own table, `[artifacts.buckets.NAME]`.",
+        _nested(S3Section, "artifacts.buckets.NAME."),
     )
 
 
@@ -54,12 +59,9 @@ def _section(name: str, meaning: str) -> tuple[str, str, str]:
     return f"## {name}", meaning, markdown.table(("setting", "variable", "type", "default", "means"), rows)
 
 
-def _limits() -> str:
-    """The settings of one processor or profile, which have no variable of their own."""
-    rows = [
-        (markdown.code(setting.key), setting.type, setting.meaning)
-        for setting in described.settings(LimitsSection, 'timeouts.profiles."NAME".')
-    ]
+def _nested(section: type[msgspec.Struct], prefix: str) -> str:
+    """The settings of one table among many of its kind, which have no variable of their own."""
+    rows = [(markdown.code(one.key), one.type, one.meaning) for one in described.settings(section, prefix)]
     return markdown.table(("setting", "type", "means"), rows)
 
 

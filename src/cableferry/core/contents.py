@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from cableferry.core.artifacts import Artifact, Declared, File, Residence, Sum
 from cableferry.core.errors import Conflict, Invalid, Kind
@@ -12,6 +12,7 @@ LONGEST_PATH = 1024
 
 # U+10FFFF is no character: the store takes it for the end of all names
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f\U0010ffff]")
+_PLAIN = "/:@!$&'()*+,;=~"
 _SCHEMES = {
     Residence.POSIX: ("file:///",),
     Residence.S3: ("s3://",),
@@ -72,9 +73,11 @@ def _check_root(path: str, roots: Sequence[str]) -> None:
 def location(artifact: Artifact, path: str) -> str:
     """Where one file of an artifact that lives elsewhere is; a content_url that names the file itself is it."""
     base = (artifact.content_url or "").rstrip("/")
-    if "." in path and base.rpartition("/")[2] == path:
+    # only an address on the web is encoded already; elsewhere names stand as they are
+    name = quote(path, safe=_PLAIN) if artifact.residence is Residence.HTTP else path
+    if "." in path and base.rpartition("/")[2] == name:
         return base
-    return f"{base}/{path}"
+    return f"{base}/{name}"
 
 
 def tree_hash(files: Iterable[tuple[str, str]]) -> str:

@@ -9,11 +9,16 @@ from cableferry.core import access, artifacts, contents
 from cableferry.core.access import Caller
 from cableferry.core.artifacts import Artifact, Declared, Examined, File, Outcome, Residence, Sum
 from cableferry.engine import artifacts as owners
+from cableferry.engine import outside
+from cableferry.engine.outside import Looking
 from cableferry.store import files as rows
 from cableferry.store.blobs import Blobs
+from cableferry.store.elsewhere.looking import Elsewhere
 from cableferry.store.files import Piece
 from cableferry.store.tx import Store, Tx
 
+# without settings for it, no other place is looked at
+NOWHERE = Looking(Elsewhere({}))
 _CHUNK = 4 * 1024 * 1024
 
 
@@ -23,6 +28,7 @@ class Depot(msgspec.Struct, frozen=True):
     store: Store
     blobs: Blobs
     posix_roots: tuple[str, ...] = ()
+    looking: Looking = NOWHERE
 
 
 class Inspection(msgspec.Struct, frozen=True):
@@ -42,6 +48,8 @@ def examine(depot: Depot, id: str, caller: Caller, declared: Declared) -> Examin
     artifacts.check_committable(artifact)
     known_as = _concatenated(depot, seen, declared)
     contents.check_declared(artifact, declared, seen.found, known_as)
+    if artifact.residence is not Residence.MANAGED:
+        return Examined(artifact.revision, outside.examined(depot.looking, artifact, seen.files, declared))
     return Examined(artifact.revision, _outcome(seen, declared))
 
 

@@ -12,7 +12,6 @@ from cableferry import dialects
 from cableferry.dialects import emx2
 from cableferry.dialects.endpoint import Dialect, Endpoint
 from cableferry.engine import sweeps
-from cableferry.engine.commits import Depot
 from cableferry.server import authenticate, background, configured, edge, exchange, keeping, logs, watching
 from cableferry.server import pages as unlisted
 from cableferry.server.downloads import Downloads
@@ -75,7 +74,7 @@ def create_app(
         downloads=Downloads(kept),
         authenticator=trust.authenticator,
         buckets=Buckets(settings.limits.requests_per_second, settings.limits.burst),
-        services=configured.services(settings, trust, Depot(opened, kept)),
+        services=configured.services(settings, trust, keeping.depot(settings, opened, kept)),
         fallback=emx2.DIALECT,
         limits=_reading_limits(settings),
         record=recorder(numbers, traces),

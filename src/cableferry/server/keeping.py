@@ -1,17 +1,37 @@
-"""From settings to the store of bytes."""
+"""From settings to the store of bytes, and to what may be looked at elsewhere."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
+from cableferry.engine.commits import Depot
+from cableferry.engine.outside import Looking
 from cableferry.server import vault
 from cableferry.server.settings import ArtifactsSection, S3Section, Secret, Settings
 from cableferry.store.blobs import Blobs, opening
+from cableferry.store.elsewhere.buckets import Buckets
+from cableferry.store.elsewhere.looking import Elsewhere
+from cableferry.store.elsewhere.posix import PosixFiles
+from cableferry.store.elsewhere.web import WebFiles
+from cableferry.store.tx import Store
+
+
+def depot(settings: Settings, store: Store, blobs: Blobs) -> Depot:
+    section = settings.artifacts
+    roots = tuple(str(root) for root in section.posix_roots)
+    return Depot(store, blobs, roots, Looking(elsewhere(settings), section.hash_limit_bytes))
 
 
 def open_blobs(settings: Settings) -> Blobs:
     section = settings.artifacts
     where = section.store or settings.database.data_dir / "blobs"
     return opening.open_blobs(where, dict(_keys(section)), section.part_bytes)
+
+
+def elsewhere(settings: Settings) -> Elsewhere:
+    section = settings.artifacts
+    web = WebFiles(section.web_hosts)
+    buckets = Buckets({name: dict(_s3(bucket)) for name, bucket in section.buckets.items()})
+    return Elsewhere({"file": PosixFiles(section.posix_roots), "s3": buckets, "http": web, "https": web})
 
 
 def _keys(section: ArtifactsSection) -> Iterator[tuple[str, str]]:

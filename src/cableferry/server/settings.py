@@ -120,6 +120,22 @@ class ArtifactsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     google_key_file: Annotated[
         Path | None, _doc("JSON file of the service account behind `gs://`; by default the machine's own.")
     ] = None
+    posix_roots: Annotated[
+        list[Path],
+        _doc(
+            "Folders under which posix artifacts lie; one that this machine sees is looked into at commit."
+            " Without any, every path may be named and none is opened."
+        ),
+    ] = []
+    buckets: Annotated[
+        dict[str, S3Section], _doc("Buckets of s3 artifacts that are looked into at commit, each with its keys.")
+    ] = {}
+    hash_limit_bytes: Annotated[
+        Bytes, _doc("Largest file elsewhere that is read and hashed at commit; of a larger one the size is compared.")
+    ] = 4 * 1024**3
+    web_hosts: Annotated[
+        list[str], _doc("Hosts (`name` or `name:port`) of http artifacts that are asked at commit; no other ever is.")
+    ] = []
 
 
 class LogSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -40,7 +40,9 @@ def test_a_file_is_measured_and_hashed_when_that_is_asked(elsewhere: Elsewhere, 
     location = f"file://{root}/job/out put#%20.bin"
 
     assert Found(len(CONTENT)) == elsewhere.measure(location)
-    assert Found(len(CONTENT), None, hashlib.sha256(CONTENT).hexdigest()) == elsewhere.measure(location, with_hash=True)
+    assert Found(len(CONTENT), None, hashlib.sha256(CONTENT).hexdigest()) == elsewhere.measure(
+        location, hash_up_to=len(CONTENT)
+    )
 
 
 def test_a_range_is_read(elsewhere: Elsewhere, root: Path) -> None:
@@ -52,7 +54,7 @@ def test_a_range_is_read(elsewhere: Elsewhere, root: Path) -> None:
 
 
 def test_a_folder_is_found_without_a_size(elsewhere: Elsewhere, root: Path) -> None:
-    assert Found(None, is_folder=True) == elsewhere.measure(f"file://{root}/job", with_hash=True)
+    assert Found(None, is_folder=True) == elsewhere.measure(f"file://{root}/job", hash_up_to=len(CONTENT))
     assert Found(None, is_folder=True) == elsewhere.measure(f"file://{root}")
 
 

@@ -101,7 +101,7 @@ def test_a_file_is_measured_and_hashed_when_that_is_asked(elsewhere: Elsewhere, 
     hashed = Found(len(CONTENT), '"1"', hashlib.sha256(CONTENT).hexdigest())
 
     assert Found(len(CONTENT), '"1"') == elsewhere.measure(f"http://{site}/{path}")
-    assert hashed == elsewhere.measure(f"http://{site}/{path}", with_hash=True)
+    assert hashed == elsewhere.measure(f"http://{site}/{path}", hash_up_to=len(CONTENT))
 
 
 def test_a_range_is_read(elsewhere: Elsewhere, site: str) -> None:
@@ -124,7 +124,7 @@ def test_names_reach_the_server_as_they_stand(elsewhere: Elsewhere, site: str, a
 
 
 def test_a_redirect_is_not_followed(elsewhere: Elsewhere, site: str, asked: list[str]) -> None:
-    assert "redirects elsewhere" in _reason(elsewhere.measure(f"http://{site}/redirect", with_hash=True))
+    assert "redirects elsewhere" in _reason(elsewhere.measure(f"http://{site}/redirect", hash_up_to=len(CONTENT)))
     assert ["HEAD /redirect"] == asked
 
 
@@ -138,7 +138,7 @@ def test_a_redirect_is_not_followed(elsewhere: Elsewhere, site: str, asked: list
     ],
 )
 def test_what_cannot_be_had_whole_is_told(elsewhere: Elsewhere, site: str, path: str, reason: str) -> None:
-    assert reason in _reason(elsewhere.measure(f"http://{site}/{path}", with_hash=True))
+    assert reason in _reason(elsewhere.measure(f"http://{site}/{path}", hash_up_to=len(CONTENT)))
 
 
 def test_another_host_or_port_is_never_asked(elsewhere: Elsewhere, site: str, asked: list[str]) -> None:

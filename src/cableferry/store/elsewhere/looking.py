@@ -20,11 +20,13 @@ class Elsewhere:
         source = self._source(location)
         return source is not None and source.allows(location)
 
-    def measure(self, location: str, with_hash: bool = False) -> Found | Unreachable:
-        """What is there, hashed to its last byte if that is asked; it may take as long as reading it does."""
+    def measure(self, location: str, hash_up_to: int = 0) -> Found | Unreachable:
+        """What is there; up to so many bytes it is read to its end and hashed, also when its size is not told."""
         try:
             with self._allowed(location).opened(location) as opened:
-                return _hashed(opened) if with_hash and not opened.found.is_folder else opened.found
+                found = opened.found
+                is_hashed = not found.is_folder and (found.size_bytes or 0) <= hash_up_to
+                return _hashed(opened) if hash_up_to and is_hashed else found
         except BlobFailure as failure:
             return Unreachable(str(failure))
 
