@@ -5,11 +5,11 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 
-.PHONY: help setup demo test bench lint format docs sql lock clean
+.PHONY: help setup demo test bench lint format docs sql lock cluster cluster-down clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(READY)  ## the virtual environment, from requirements.lock
 
@@ -22,6 +22,7 @@ demo: $(READY)  ## a server and a worker on this machine, one job from submit to
 
 test: $(READY)  ## lint, types, import contracts, then every test
 	@tools/postgres.sh
+	@tools/cluster/install.sh
 	@$(MAKE) --no-print-directory lint
 	@$(PY) -m pytest $(PYTEST_ARGS)
 
@@ -48,6 +49,14 @@ sql: $(READY)  ## write the page that shows every SQL statement
 
 lock:  ## write requirements.lock from pyproject.toml; LOCK_ARGS=--upgrade takes newer versions
 	@tools/lock.sh $(LOCK_ARGS)
+
+cluster:  ## a real Slurm with Apptainer on this machine, kept until cluster-down (root on Debian 12 or later)
+	@tools/cluster/install.sh
+	@rm -f "$$(tools/cluster/up.sh --where)/for-tests"
+	@tools/cluster/up.sh
+
+cluster-down:  ## stop that cluster and remove what it wrote
+	@tools/cluster/down.sh
 
 clean:  ## forget everything that make has built
 	@rm -rf $(VENV) build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

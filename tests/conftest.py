@@ -8,6 +8,7 @@ import hypothesis
 import pytest
 
 from cableferry.testing import postgres, s3, stores
+from tests import clusters
 
 
 def pytest_configure() -> None:
@@ -34,3 +35,18 @@ def s3_server() -> Iterator[s3.Server]:
     """One real S3 server for all the tests of this process; whoever uses it is marked `xdist_group("s3")`."""
     with s3.running() as server:
         yield server
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.get_closest_marker("slurm") is not None:
+        # all in one process: they share a cluster, and some of them stop parts of it
+        item.add_marker(pytest.mark.xdist_group("slurm"))
+
+
+@pytest.fixture(scope="session")
+def slurm_cluster() -> Iterator[clusters.Cluster]:
+    """A real Slurm on this machine, for tests marked slurm."""
+    if not clusters.can_run():
+        pytest.skip("no Slurm of our own on this machine: tools/cluster/install.sh says how to get it")
+    with clusters.running() as cluster:
+        yield cluster

@@ -1,0 +1,123 @@
+"""The cluster of tools/cluster for the tests of one session, which leave it as they found it."""
+
+import contextlib
+import fcntl
+import os
+import pwd
+import shutil
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from tests.house.sources import ROOT
+
+_TOOLS = ROOT / "tools" / "cluster"
+_LOCK = ROOT / "build" / "cluster.lock"
+
+
+class Cluster(msgspec.Struct, frozen=True):
+    """What up.sh says of the cluster that it started."""
+
+    slurm_conf: str
+    version: str
+    name: str
+    has_accounting: bool
+    has_cgroup: bool
+    users: list[str]
+    cpu_nodes: list[str]
+    gpu_node: str
+    jobs: str
+    apptainer: str
+    image: str
+
+    @property
+    def user(self) -> str:
+        return self.users[0]
+
+    def root(self, *command: str) -> str:
+        """What an operator's command prints."""
+        finished = subprocess.run(
+            command, env={**os.environ, "SLURM_CONF": self.slurm_conf}, capture_output=True, text=True, timeout=60
+        )
+        if finished.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {finished.stderr.strip()}")
+        return finished.stdout
+
+    def folder(self) -> Path:
+        """A new folder of the user's on the disk that all nodes share."""
+        folder = Path(self.jobs) / uuid.uuid4().hex[:12]
+        folder.mkdir(mode=0o755)
+        account = pwd.getpwnam(self.user)
+        os.chown(folder, account.pw_uid, account.pw_gid)
+        return folder
+
+
+def can_run() -> bool:
+    """Whether this machine has what a cluster needs, and we may start it."""
+    return os.geteuid() == 0 and shutil.which("slurmctld") is not None
+
+
+@contextlib.contextmanager
+def running() -> Iterator[Cluster]:
+    """One for as long as the block; sessions of a checkout share it, and the last one stops what tests started."""
+    where = Path(
+        subprocess.run([_TOOLS / "up.sh", "--where"], capture_output=True, text=True, check=True).stdout.strip()
+    )
+    mark = where / "for-tests"
+    _LOCK.parent.mkdir(exist_ok=True)
+    with _LOCK.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        is_ours = mark.exists() or not _is_up(where)
+        _tool("up.sh")
+        if is_ours:
+            mark.touch()
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        try:
+            yield msgspec.json.decode((where / "cluster.json").read_bytes(), type=Cluster)
+        finally:
+            _leave(lock.fileno(), mark)
+
+
+def _leave(lock: int, mark: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        # another session still runs jobs on it
+        return
+    if mark.exists():
+        _tool("down.sh")
+
+
+def _is_up(where: Path) -> bool:
+    command = ["scontrol", "ping"]
+    environment = {**os.environ, "SLURM_CONF": str(where / "etc" / "slurm.conf")}
+    return (where / "cluster.json").exists() and not subprocess.run(
+        command, env=environment, capture_output=True, timeout=60
+    ).returncode
+
+
+def _tool(name: str) -> None:
+    """Its daemons keep what they inherit, so they inherit nothing of ours that somebody waits for."""
+    with (_LOCK.parent / f"cluster-{name}.log").open("w") as log:
+        finished = subprocess.run([_TOOLS / name], stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=300)
+    if finished.returncode:
+        raise RuntimeError((_LOCK.parent / f"cluster-{name}.log").read_text()[-2000:])
+
+
+@contextlib.contextmanager
+def acting_as(name: str) -> Iterator[None]:
+    """This process as an ordinary user, so that what it starts and writes is theirs."""
+    account = pwd.getpwnam(name)
+    before = os.getgroups()
+    os.initgroups(name, account.pw_gid)
+    os.setresgid(account.pw_gid, account.pw_gid, 0)
+    os.setresuid(account.pw_uid, account.pw_uid, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+        os.setresgid(0, 0, 0)
+        os.setgroups(before)
