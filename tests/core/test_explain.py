@@ -202,3 +202,17 @@ def test_every_job_is_explained_in_one_sentence(state: State, known: list[Worker
     assert explained.sentence[0].isupper()
     assert explained.sentence.endswith(".")
     assert not isinstance(explained.facts.get("waiting_seconds"), timedelta)
+
+
+KEPT = a_job(kept_for="w1")
+KEPT_SENTENCES = [
+    (a_situation(KEPT, W2, claimable=[]), Code.NO_WORKER, "It is kept for worker w1, which is not registered."),
+    (a_situation(KEPT, W1, W2, claimable=[Claimable(W1, [])]), Code.WAITING, "It waits for w1 to ask for work."),
+]
+
+
+@pytest.mark.parametrize(("seen", "code", "sentence"), KEPT_SENTENCES)
+def test_a_job_that_is_kept_for_a_worker_says_for_whom(seen: Situation, code: Code, sentence: str) -> None:
+    told = explain(seen)
+
+    assert (code, sentence, "w1") == (told.code, told.sentence, told.facts["kept_for"])

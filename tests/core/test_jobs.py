@@ -1,55 +1,12 @@
-"""What becomes of a report, and who may make one."""
+"""Who may report on a job, and what a job knows of itself."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cableferry.core.errors import Conflict, Kind
-from cableferry.core.jobs import FINAL, HELD, JOBS, Job, Payload, State, Verdict, check_claimed, check_holder, judge
+from cableferry.core.jobs import FINAL, HELD, Job, Payload, State, check_claimed, check_holder
 from tests.core.specimens import a_job
 
 S = State
-STATES = st.sampled_from(State)
-
-VERDICTS = [
-    ("a legal next state moves the job", S.CLAIMED, S.SUBMITTED, Verdict.MOVE),
-    ("a failure before the submission moves it too", S.CLAIMED, S.FAILED, Verdict.MOVE),
-    ("the end of a running job moves it", S.RUNNING, S.SUCCEEDED, Verdict.MOVE),
-    ("a user calls off a waiting job", S.READY, S.CANCELLED, Verdict.MOVE),
-    ("the same state of a held job is a note", S.SUBMITTED, S.SUBMITTED, Verdict.NOTE),
-    ("a claimed job may be spoken of as claimed", S.CLAIMED, S.CLAIMED, Verdict.NOTE),
-    ("nobody reports on a job nobody holds", S.READY, S.READY, Verdict.CONFLICT),
-    ("a claim is not reported but asked for", S.READY, S.CLAIMED, Verdict.CONFLICT),
-    ("no job goes back", S.RUNNING, S.SUBMITTED, Verdict.CONFLICT),
-    ("no job skips its run", S.SUBMITTED, S.SUCCEEDED, Verdict.CONFLICT),
-    ("an end is not noted twice", S.FAILED, S.FAILED, Verdict.CONFLICT),
-    ("an end is not taken back", S.FAILED, S.SUCCEEDED, Verdict.CONFLICT),
-]
-
-
-@pytest.mark.parametrize(("old", "new", "expected"), [v[1:] for v in VERDICTS], ids=[v[0] for v in VERDICTS])
-def test_a_report_moves_a_job_or_is_a_note_or_contradicts(old: State, new: State, expected: Verdict) -> None:
-    assert expected is judge(a_job(old), new, JOBS)
-
-
-@given(STATES, STATES)
-def test_a_report_moves_a_job_only_along_the_machine_and_never_into_a_claim(old: State, new: State) -> None:
-    is_move = judge(a_job(old), new, JOBS) is Verdict.MOVE
-
-    assert is_move == (JOBS.allows(old, new) and new is not S.CLAIMED)
-
-
-@given(STATES, STATES)
-def test_only_a_held_job_gathers_notes(old: State, new: State) -> None:
-    is_note = judge(a_job(old), new, JOBS) is Verdict.NOTE
-
-    assert is_note == (old is new and old in HELD)
-
-
-@given(STATES)
-def test_a_final_job_takes_no_report(new: State) -> None:
-    assert {Verdict.CONFLICT} == {judge(a_job(old), new, JOBS) for old in FINAL}
-
 
 HOLDERS = [
     ("the holder", "w1", None),

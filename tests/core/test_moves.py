@@ -1,12 +1,14 @@
 """What a job becomes with a claim, a report and a new attempt."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from cableferry.core import moves
-from cableferry.core.jobs import FINAL, HELD, Cause, Job, Payload, Report, State, Wish
-from cableferry.core.policy import Limits, Timeouts
+from cableferry.core.jobs import FINAL, HELD, Cause, Job, Payload, Preference, Report, State, Wish
+from cableferry.core.policy import Limits, Place, Timeouts
 from tests.core.specimens import NEVER, NOW, SPEAKER, a_job, seconds
 
 LATER = NOW + seconds(60)
@@ -23,6 +25,7 @@ payloads = st.builds(
     phase=texts,
     message=texts,
     progress=st.none() | st.floats(0, 1),
+    remarks=st.none() | st.dictionaries(st.text(max_size=3), st.integers()).map(msgspec.json.encode).map(Raw),
 )
 
 
@@ -125,13 +128,17 @@ def test_no_report_gives_a_job_to_another_worker() -> None:
     assert "w1" == moves.moved(a_job(State.SUBMITTED), report, NEVER, LATER).after.worker
 
 
+A_REOPENING = Report("j17", State.READY, Payload("w1", "silent for too long"), "server")
+
+
 def test_a_new_attempt_fences_off_the_holder_and_forgets_the_old_one() -> None:
     job = a_job(
         State.RUNNING, epoch=3, slurm_job_id="77", progress=0.5, phase="x", message="y", wish=Wish.STOP,
-        submitted_at=NOW, started_at=NOW, due_at=NOW, ends_by=NOW, cause=Cause.LOST,
+        submitted_at=NOW, started_at=NOW, due_at=NOW, ends_by=NOW, cause=Cause.LOST, remarks=Raw(b'{"a":1}'),
+        preference=Preference("w1", is_pinned=True), kept_for="w1",
     )  # fmt: skip
 
-    after = moves.reopened(job, "silent for too long", "server", LATER).after
+    after = moves.reopened(job, Place(), A_REOPENING, LATER).after
 
     kept = {"key", "id", "pool", "processor", "profile", "priority", "created_at", "parameters", "inputs"}
     counted = {"state", "attempt", "epoch", "revision", "detail", "moved_at", "touched_at"}
@@ -142,7 +149,7 @@ def test_a_new_attempt_fences_off_the_holder_and_forgets_the_old_one() -> None:
 
 
 def test_the_history_of_a_new_attempt_names_who_lost_the_lease() -> None:
-    t = moves.reopened(a_job(State.CLAIMED), "silent for too long", "server", LATER).transition
+    t = moves.reopened(a_job(State.CLAIMED), Place(), A_REOPENING, LATER).transition
 
     assert (State.CLAIMED, State.READY, 2, 2) == (t.old, t.new, t.attempt, t.epoch)
     assert ("server", Payload(worker="w1", detail="silent for too long")) == (t.actor, t.payload)
@@ -158,7 +165,9 @@ def test_every_change_raises_the_revision_by_one_and_numbers_its_history_by_it(
         moves.claimed(job, SPEAKER, LIMITS, LATER),
         moves.moved(job, report, LIMITS, LATER),
         moves.noted(job, report, LIMITS, LATER),
-        moves.reopened(job, "late", "server", LATER),
+        moves.reopened(job, Place(), A_REOPENING, LATER),
+        moves.wished(job, Wish.STOP, report, LATER),
+        moves.placed(job, Place(Preference("w2"), "w2", LATER), report, LATER),
     ]
 
     for change in changes:
@@ -176,3 +185,93 @@ def test_the_history_keeps_every_word_of_a_report(old: State, new: State, payloa
     assert payload == change.transition.payload
     said = {name: value for name in Payload.__struct_fields__ if (value := getattr(payload, name)) is not None}
     assert said.items() <= {name: getattr(change.after, name) for name in said}.items()
+
+
+def a_note(remarks: bytes, **said: object) -> Report:
+    return Report("j17", State.RUNNING, Payload("w1", remarks=Raw(remarks), **said), "worker:w1")
+
+
+def test_remarks_gather_through_an_attempt_and_the_later_word_counts() -> None:
+    job = a_job(State.RUNNING, remarks=Raw(b'{"container":"c1","node":"n1"}'))
+
+    noted = moves.noted(job, a_note(b'{"node":"n2","load":1.50}'), NEVER, LATER).after
+
+    assert Raw(b'{"container":"c1","node":"n2","load":1.50}') == noted.remarks
+    assert noted.remarks == moves.moved(noted, a_report(State.FAILED), NEVER, LATER).after.remarks
+
+
+def test_a_new_attempt_begins_with_the_remarks_of_its_opening() -> None:
+    job = a_job(State.RUNNING, remarks=Raw(b'{"container":"c1"}'))
+    report = Report("j17", State.READY, Payload(remarks=Raw(b'{"by":"ann"}')), "user:ann")
+
+    assert Raw(b'{"by":"ann"}') == moves.reopened(job, Place(), report, LATER).after.remarks
+
+
+NEWS = [
+    ("nothing at all", Payload("w1"), False),
+    ("what is known", Payload("w1", "fine", remarks=Raw(b'{"container":"c1"}')), False),
+    ("another detail", Payload("w1", "well"), True),
+    ("another remark", Payload("w1", remarks=Raw(b'{"load":1}')), True),
+    ("another value of a remark", Payload("w1", remarks=Raw(b'{"container":"c2"}')), True),
+]
+
+
+@pytest.mark.parametrize(("payload", "expected"), [n[1:] for n in NEWS], ids=[n[0] for n in NEWS])
+def test_a_report_that_says_nothing_new_is_told_from_one_that_does(payload: Payload, expected: bool) -> None:
+    job = a_job(State.RUNNING, detail="fine", remarks=Raw(b'{"container":"c1","node":"n1"}'))
+
+    assert expected is moves.says_something_new(job, payload)
+
+
+def test_a_renewed_lease_changes_only_its_times() -> None:
+    job = a_job(State.RUNNING, due_at=NOW, ends_by=None)
+
+    renewed = moves.renewed(job, LIMITS, LATER)
+
+    assert msgspec.structs.replace(job, touched_at=LATER, due_at=LATER + seconds(900)) == renewed
+
+
+def test_a_wish_leaves_the_job_where_it_is_and_gives_its_worker_no_more_time() -> None:
+    job = a_job(State.RUNNING, due_at=NOW)
+
+    change = moves.wished(job, Wish.STOP, Report("j17", job.state, Payload(detail="enough"), "user:ann"), LATER)
+
+    assert (State.RUNNING, Wish.STOP, NOW) == (change.after.state, change.after.wish, change.after.due_at)
+    assert (State.RUNNING, State.RUNNING, "user:ann") == (
+        change.transition.old,
+        change.transition.new,
+        change.transition.actor,
+    )
+
+
+def test_a_worker_may_say_itself_that_it_is_stopping() -> None:
+    report = Report("j17", State.RUNNING, Payload("w1"), "worker:w1", wish=Wish.STOP)
+
+    assert Wish.STOP is moves.noted(a_job(State.RUNNING), report, NEVER, LATER).after.wish
+
+
+@pytest.mark.parametrize(("is_pinned", "kept_for"), [(True, "w1"), (False, None)])
+def test_a_claimed_job_is_kept_only_by_a_pin(is_pinned: bool, kept_for: str | None) -> None:
+    job = a_job(preference=Preference("w1", is_pinned), kept_for="w1", due_at=LATER)
+
+    assert kept_for == moves.claimed(job, SPEAKER, NEVER, LATER).after.kept_for
+
+
+def test_a_claim_carries_the_remarks_of_its_worker() -> None:
+    speaker = msgspec.structs.replace(SPEAKER, remarks=Raw(b'{"fenced":true}'))
+
+    assert Raw(b'{"fenced":true}') == moves.claimed(a_job(), speaker, NEVER, LATER).after.remarks
+
+
+def test_a_job_stands_where_it_was_placed() -> None:
+    place = Place(Preference("w2"), "w2", LATER)
+
+    after = moves.placed(a_job(), place, A_REOPENING, NOW).after
+
+    assert (place.preference, "w2", LATER, State.READY, 1) == (
+        after.preference,
+        after.kept_for,
+        after.due_at,
+        after.state,
+        after.attempt,
+    )

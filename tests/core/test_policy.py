@@ -1,14 +1,16 @@
 """How long a job may be silent, and what becomes of one that is silent for longer."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from cableferry.core import policy
-from cableferry.core.jobs import FINAL, HELD, Cause, State
-from cableferry.core.policy import Limits, Stalled, Timeouts, Verdict
+from cableferry.core.jobs import FINAL, HELD, JOBS, Cause, Job, Preference, State, Wish
+from cableferry.core.machine import Machine
+from cableferry.core.policy import Limits, Rules, Stalled, Timeouts, Verdict
 from tests.core.specimens import NEVER, NOW, a_job, seconds
 
 S = State
@@ -185,3 +187,113 @@ def test_only_a_held_job_is_ever_due_and_it_is_resolved_exactly_when_it_is(
         assert None is policy.stalled(waiting, timeouts, due - seconds(0.001))
         assert verdict is not None
         assert verdict.state in FINAL or (verdict.state is None and state is S.CLAIMED)
+
+
+GRACE = seconds(30)
+PLACES = [
+    ("anywhere without a preference", None, GRACE, policy.Place()),
+    ("with its worker for good when it is pinned", Preference("w1", True), GRACE, ("w1", None)),
+    ("with its worker for the grace", Preference("w1"), GRACE, ("w1", NOW + GRACE)),
+    ("anywhere when there is no grace", Preference("w1"), seconds(0), (None, None)),
+]
+
+
+@pytest.mark.parametrize(("preference", "grace", "expected"), [p[1:] for p in PLACES], ids=[p[0] for p in PLACES])
+def test_a_job_waits(preference: Preference | None, grace: timedelta, expected: object) -> None:
+    place = policy.place(preference, grace, NOW)
+
+    assert expected in (place, (place.kept_for, place.due_at))
+    assert preference == place.preference
+
+
+def test_a_kept_job_has_waited_long_enough_when_it_is_due() -> None:
+    job = a_job(S.READY, kept_for="w1", due_at=NOW)
+
+    assert not policy.has_waited(job, NOW - seconds(1))
+    assert policy.has_waited(job, NOW)
+    assert not policy.has_waited(a_job(S.READY, kept_for="w1"), NOW)
+    assert not policy.has_waited(a_job(S.RUNNING, due_at=NOW), NOW)
+
+
+RULES = Rules("opeva", JOBS, NEVER, lambda state, wish, cause: state.value, has_preferences=True)
+
+
+def test_a_job_that_comes_back_prefers_whom_it_did_or_who_had_it() -> None:
+    held = a_job(S.CLAIMED)
+    pinned = Preference("w2", is_pinned=True)
+
+    assert Preference("w1") == policy.next_preference(held, RULES)
+    assert pinned == policy.next_preference(replace(held, preference=pinned), RULES)
+    assert None is policy.next_preference(held, replace(RULES, has_preferences=False))
+    assert None is policy.next_preference(a_job(S.READY), RULES)
+
+
+UNHEARD = Timeouts(Limits(claimed_seconds=100, after_claimed=Stalled.PENDING), unheard_seconds=20)
+FIRST_WORDS = [
+    ("the first word when that is expected earlier", UNHEARD, None, 20),
+    ("the claim when that ends earlier", Timeouts(Limits(claimed_seconds=10), unheard_seconds=20), None, 10),
+    ("the job's own end", UNHEARD, NOW + seconds(5), 5),
+    ("the claim when nothing else is asked", LIMITS, None, 12),
+    ("the first word alone", Timeouts(Limits(), unheard_seconds=20), None, 20),
+]
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "ends", "expected"), [f[1:] for f in FIRST_WORDS], ids=[f[0] for f in FIRST_WORDS]
+)
+def test_a_new_claim_is_limited_by(timeouts: Timeouts, ends: datetime | None, expected: float) -> None:
+    assert NOW + seconds(expected) == policy.first_due_at(a_job(), timeouts, NOW, ends)
+
+
+def test_nothing_limits_a_claim_where_nothing_says_so() -> None:
+    assert None is policy.first_due_at(a_job(), NEVER, NOW, None)
+
+
+def test_a_claim_whose_worker_never_said_a_word_is_told_from_one_it_spoke_of() -> None:
+    unheard = a_job(S.CLAIMED, due_at=NOW)
+    heard = replace(unheard, touched_at=NOW + seconds(1))
+
+    details = [str(policy.stalled(job, UNHEARD, NOW).detail) for job in (unheard, heard)]
+
+    assert ["within 20s" in details[0], "within 100s" in details[1]] == [True, True]
+
+
+ABANDONED = [
+    ("a claimed job goes back", a_job(S.CLAIMED), None, None),
+    ("a claimed job that was to stop has failed", a_job(S.CLAIMED, wish=Wish.STOP), S.FAILED, Cause.OFFLINE),
+    ("a running job has failed", a_job(S.RUNNING), S.FAILED, Cause.OFFLINE),
+    ("a job claimed too often has failed", a_job(S.CLAIMED, attempt=5), S.FAILED, Cause.OFFLINE),
+]
+
+
+@pytest.mark.parametrize(("job", "state", "cause"), [a[1:] for a in ABANDONED], ids=[a[0] for a in ABANDONED])
+def test_when_its_worker_is_gone(job: Job, state: State | None, cause: Cause | None) -> None:
+    verdict = policy.abandoned(job, UNHEARD)
+
+    assert (state, cause) == (verdict.state, verdict.cause)
+
+
+def test_a_claimed_job_that_was_to_stop_does_not_go_back_to_the_queue() -> None:
+    job = a_job(S.CLAIMED, wish=Wish.STOP, due_at=NOW)
+
+    assert (S.FAILED, Cause.SILENT) == (
+        policy.stalled(job, UNHEARD, NOW).state,
+        policy.stalled(job, UNHEARD, NOW).cause,
+    )
+
+
+@pytest.mark.parametrize(
+    ("wish", "stopping", "expected"),
+    [
+        (None, True, "moves"),
+        (Wish.STOP, True, "stopping"),
+        (Wish.STOP, False, "moves"),
+    ],
+)
+def test_a_job_that_is_to_stop_may_have_moves_of_its_own(wish: Wish | None, stopping: bool, expected: str) -> None:
+    other = Machine(moves={state: frozenset() for state in State})
+    rules = replace(RULES, stopping=other if stopping else None)
+    job = a_job(S.RUNNING, wish=wish)
+
+    assert {"moves": JOBS, "stopping": other}[expected] is rules.moves_of(job)
+    assert (expected == "stopping") is rules.forbids_going_on(job)

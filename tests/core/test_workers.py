@@ -188,3 +188,10 @@ def test_the_loads_after_a_claim_hold_one_more_of_its_kind() -> None:
     assert {("embed", "gpu"): 3, ("align", None): 1} == workers.loads_after(loads, ("embed", "gpu"))
     assert {("embed", "gpu"): 2, ("align", None): 1, ("embed", None): 1} == workers.loads_after(loads, ("embed", None))
     assert {("embed", "gpu"): 2, ("align", None): 1} == loads
+
+
+def test_a_worker_belongs_to_one_pool() -> None:
+    workers.check_pool(a_worker(), "emx2")
+
+    with pytest.raises(Conflict, match="a worker w1 already, which claims from pool emx2"):
+        workers.check_pool(a_worker(), "opeva")

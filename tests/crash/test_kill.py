@@ -12,6 +12,8 @@ import pytest
 from cableferry.core.jobs import Filter, Job, Transition
 from cableferry.core.paging import Page
 from cableferry.engine import jobs, queue
+from cableferry.server import configured
+from cableferry.server.settings import Settings
 from cableferry.store import check
 from cableferry.testing import processes, stores
 from cableferry.wire.emx2.words import WORDS
@@ -21,6 +23,7 @@ pytestmark = [pytest.mark.crash, pytest.mark.xdist_group("crash")]
 
 DEATHS_IN_ALL = 50
 WORKERS = 8
+RULES = configured.rules(Settings())
 SETTINGS = {"CABLEFERRY_AUTH__SHARED_SECRET": SECRET}
 
 
@@ -118,7 +121,7 @@ def _audit(folder: Path, crashers: list[Crasher]) -> None:
         listed = store.read(lambda tx: queue.find(tx, "emx2", Filter(), Page(limit=10**6))).jobs
         assert alive == {job.id: WORDS[job.state] for job in listed}
         for job in listed:
-            _leads_there(job, store.read(lambda tx, id=job.id: jobs.history(tx, id)))
+            _leads_there(job, store.read(lambda tx, id=job.id: jobs.history(tx, RULES, id)))
 
 
 def _leads_there(job: Job, history: list[Transition]) -> None:

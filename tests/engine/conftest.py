@@ -7,6 +7,8 @@ import pytest
 
 from cableferry.store.tx import Store
 from cableferry.testing import stores
+from tests.engine import containers
+from tests.engine.containers import Containers
 from tests.engine.trusted import Clock
 from tests.engine.world import World
 
@@ -26,3 +28,9 @@ def store(tmp_path: Path, clock: Clock) -> Iterator[Store]:
 def world(store: Store, clock: Clock) -> World:
     """The use cases of jobs and workers over that store."""
     return World(store, clock)
+
+
+@pytest.fixture
+def ships(store: Store, clock: Clock) -> Containers:
+    """The use cases of the worker contract over that store."""
+    return Containers(store, clock, containers.RULES)

@@ -36,7 +36,7 @@ def test_a_job_that_is_over_is_not_called_off(world: World, state: State) -> Non
     world.register()
     job = world.a_job(state)
 
-    with pytest.raises(Conflict, match=f"already {world.rules.words[state]}") as refused:
+    with pytest.raises(Conflict, match=f"already {world.rules.word(state, None, None)}") as refused:
         world.cancel(job.id)
 
     assert (Kind.ALREADY_ENDED, state) == (refused.value.kind, refused.value.facts["current_state"])

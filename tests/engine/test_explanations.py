@@ -31,7 +31,7 @@ def test_whoever_offers_it_is_silent(world: World) -> None:
     world.register("w2", Offer("align"))
     job = world.create()
     world.clock.passes(minutes=6)
-    world.write(workers.heartbeat, "w2", None)
+    world.write(workers.heartbeat, world.rules, "w2", None)
 
     found = explained(world, job)
 
@@ -101,6 +101,6 @@ def test_it_is_over(world: World) -> None:
 def test_its_worker_was_removed_meanwhile(world: World) -> None:
     world.register()
     job = world.a_job(S.RUNNING)
-    world.write(workers.delete, "w1")
+    world.write(workers.delete, world.rules, "w1")
 
     assert "no longer registered" in explained(world, job).sentence

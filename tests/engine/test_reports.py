@@ -9,6 +9,7 @@ from cableferry.core.jobs import Cause, Job, State
 from cableferry.core.policy import Limits, Stalled, Timeouts
 from cableferry.engine import artifacts
 from cableferry.store import jobs as rows
+from cableferry.wire.emx2.words import WORDS
 from tests.engine.world import World, a_report
 
 S = State
@@ -87,7 +88,7 @@ def test_an_illegal_move_is_refused_in_the_contracts_words_and_changes_nothing(
     world.register()
     job = world.a_job(old)
 
-    with pytest.raises(Conflict, match=f"from {world.rules.words[old]} to {world.rules.words[new]}") as refused:
+    with pytest.raises(Conflict, match=f"from {WORDS[old]} to {WORDS[new]}") as refused:
         world.report(job.id, new, detail="something new")
 
     assert (Kind.ILLEGAL_MOVE, old) == (refused.value.kind, refused.value.facts["current_state"])

@@ -19,7 +19,7 @@ def test_an_empty_cycle_is_a_heartbeat(world: World) -> None:
     world.clock.passes(seconds=60)
 
     assert Synced([], [], [], None) == world.sync()
-    assert world.clock.now == world.read(workers.get, "w1").seen_at
+    assert world.clock.now == world.read(workers.get, world.rules, "w1").seen_at
 
 
 def test_an_unknown_worker_is_told_to_register(world: World) -> None:
@@ -160,14 +160,14 @@ def test_a_daemon_whose_session_was_taken_over_keeps_nobodys_session_alive(world
 
     world.sync(session="boot-0001")
 
-    assert seen_at == world.read(workers.get, "w1").session_seen_at
+    assert seen_at == world.read(workers.get, world.rules, "w1").session_seen_at
 
 
 def test_a_whole_cycle_is_one_transaction(world: World) -> None:
     """An unknown worker's reports leave no trace, though each of them alone is legal."""
     world.register()
     job = world.a_job(S.CLAIMED)
-    world.write(workers.delete, "w1")
+    world.write(workers.delete, world.rules, "w1")
 
     with pytest.raises(NotFound):
         world.sync(a_report(job.id, S.SUBMITTED))

@@ -6,6 +6,7 @@ import pytest
 
 from cableferry.core.errors import Conflict, Kind, NotFound
 from cableferry.core.jobs import State
+from cableferry.core.policy import Rules
 from cableferry.core.workers import Offer
 from cableferry.engine import workers
 from cableferry.store.tx import Tx
@@ -14,11 +15,13 @@ from tests.engine.world import World
 
 FIRST, SECOND = a_session("boot-0001"), a_session("boot-0002", "head-2", 17)
 
+CALLS = [workers.get, workers.delete, lambda tx, rules, id: workers.heartbeat(tx, rules, id, None)]
+
 
 def test_a_registered_worker_is_known_by_what_it_said(world: World) -> None:
     registered = world.register("w1", Offer("embed", "gpu", 4), Offer("align"))
 
-    known = world.read(workers.get, "w1")
+    known = world.read(workers.get, world.rules, "w1")
     assert registered == known
     assert ("head-1", (Offer("embed", "gpu", 4), Offer("align"))) == (known.hostname, known.offers)
     assert world.clock.now == known.registered_at == known.seen_at
@@ -32,24 +35,41 @@ def test_registering_again_replaces_the_offers_and_keeps_the_first_time(world: W
 
     assert ((Offer("align", "cpu"),), first.registered_at) == (second.offers, second.registered_at)
     assert world.clock.now == second.seen_at
-    assert second == world.read(workers.get, "w1")
+    assert second == world.read(workers.get, world.rules, "w1")
 
 
 def test_a_heartbeat_says_that_the_worker_lives(world: World) -> None:
     world.register()
     world.clock.passes(seconds=60)
 
-    world.write(workers.heartbeat, "w1", None)
+    world.write(workers.heartbeat, world.rules, "w1", None)
 
-    assert world.clock.now == world.read(workers.get, "w1").seen_at
+    assert world.clock.now == world.read(workers.get, world.rules, "w1").seen_at
 
 
-@pytest.mark.parametrize("call", [workers.get, workers.delete, lambda tx, id: workers.heartbeat(tx, id, None)])
-def test_an_unknown_worker_is_not_found(world: World, call: Callable[[Tx, str], object]) -> None:
+@pytest.mark.parametrize("call", CALLS)
+def test_an_unknown_worker_is_not_found(world: World, call: Callable[[Tx, Rules, str], object]) -> None:
     with pytest.raises(NotFound, match="worker w0 not found") as refused:
-        world.write(call, "w0")
+        world.write(call, world.rules, "w0")
 
     assert Kind.UNKNOWN_WORKER is refused.value.kind
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_worker_of_another_contract_is_not_there(world: World, call: Callable[[Tx, Rules, str], object]) -> None:
+    world.with_rules(pool="torc").register("w0")
+
+    with pytest.raises(NotFound, match="worker w0 not found"):
+        world.write(call, world.rules, "w0")
+
+
+def test_one_name_is_one_worker_of_one_contract(world: World) -> None:
+    world.register("w1")
+
+    with pytest.raises(Conflict, match="which claims from pool emx2: take another name") as refused:
+        world.with_rules(pool="torc").register("w1")
+
+    assert Kind.NAME_TAKEN is refused.value.kind
 
 
 def test_the_workers_of_a_pool_are_listed_by_name(world: World) -> None:
@@ -64,10 +84,10 @@ def test_a_removed_worker_keeps_its_leases_until_it_reports(world: World) -> Non
     world.register()
     job = world.a_job(State.RUNNING)
 
-    world.write(workers.delete, "w1")
+    world.write(workers.delete, world.rules, "w1")
 
     with pytest.raises(NotFound):
-        world.read(workers.get, "w1")
+        world.read(workers.get, world.rules, "w1")
     assert State.SUCCEEDED is world.report(job.id, State.SUCCEEDED).state
 
 
@@ -79,7 +99,7 @@ def test_a_second_daemon_is_refused_while_the_first_one_lives(world: World) -> N
         world.register("w1", session=SECOND)
 
     assert Kind.SESSION_CONFLICT is refused.value.kind
-    assert FIRST == world.read(workers.get, "w1").session
+    assert FIRST == world.read(workers.get, world.rules, "w1").session
 
 
 def test_a_second_daemon_takes_over_when_the_first_one_has_been_silent(world: World) -> None:
@@ -88,10 +108,10 @@ def test_a_second_daemon_takes_over_when_the_first_one_has_been_silent(world: Wo
 
     world.register("w1", session=SECOND)
 
-    known = world.read(workers.get, "w1")
+    known = world.read(workers.get, world.rules, "w1")
     assert (SECOND, world.clock.now) == (known.session, known.session_seen_at)
     with pytest.raises(Conflict, match="taken over by head-2") as refused:
-        world.write(workers.heartbeat, "w1", FIRST.id)
+        world.write(workers.heartbeat, world.rules, "w1", FIRST.id)
     assert Kind.SESSION_REVOKED is refused.value.kind
 
 
@@ -99,7 +119,7 @@ def test_a_daemon_that_beats_keeps_its_session(world: World) -> None:
     world.register("w1", session=FIRST)
     for _ in range(3):
         world.clock.passes(seconds=60)
-        world.write(workers.heartbeat, "w1", FIRST.id)
+        world.write(workers.heartbeat, world.rules, "w1", FIRST.id)
 
     with pytest.raises(Conflict):
         world.register("w1", session=SECOND)
@@ -119,7 +139,7 @@ def test_words_without_a_session_do_not_keep_one_alive(world: World) -> None:
     world.register("w1", session=FIRST)
     for _ in range(3):
         world.clock.passes(seconds=60)
-        world.write(workers.heartbeat, "w1", None)
+        world.write(workers.heartbeat, world.rules, "w1", None)
 
     assert SECOND == world.register("w1", session=SECOND).session
 
@@ -131,7 +151,7 @@ def test_a_daemon_without_a_session_registers_as_before_and_ends_nobodys(world: 
     again = world.register("w1", Offer("align"))
 
     assert (FIRST, (Offer("align"),)) == (again.session, again.offers)
-    assert again == world.read(workers.get, "w1")
+    assert again == world.read(workers.get, world.rules, "w1")
 
 
 def test_the_same_daemon_registers_as_often_as_it_likes(world: World) -> None:
@@ -140,16 +160,16 @@ def test_the_same_daemon_registers_as_often_as_it_likes(world: World) -> None:
 
     world.register("w1", session=FIRST)
 
-    assert world.clock.now == world.read(workers.get, "w1").session_seen_at
+    assert world.clock.now == world.read(workers.get, world.rules, "w1").session_seen_at
 
 
 def test_a_beat_with_a_session_of_a_worker_that_keeps_none_counts_for_the_worker(world: World) -> None:
     world.register()
     world.clock.passes(seconds=5)
 
-    world.write(workers.heartbeat, "w1", FIRST.id)
+    world.write(workers.heartbeat, world.rules, "w1", FIRST.id)
 
-    known = world.read(workers.get, "w1")
+    known = world.read(workers.get, world.rules, "w1")
     assert (None, world.clock.now) == (known.session, known.seen_at)
 
 

@@ -14,14 +14,15 @@ from cableferry.engine import jobs, sweeps, sync, workers
 from cableferry.engine.sync import Cycle, Synced
 from cableferry.store import lanes
 from cableferry.store.tx import News, Store, Tx
-from cableferry.wire.emx2.words import MOVES, WORDS
+from cableferry.wire.emx2 import words
+from cableferry.wire.emx2.words import MOVES
 from tests.engine.trusted import Clock
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 LIMITS = Timeouts(default=Limits(claimed_seconds=300, submitted_seconds=3600, started_seconds=7200))
-RULES = Rules(pool="emx2", moves=MOVES, timeouts=LIMITS, words=WORDS)
+RULES = Rules(pool="emx2", moves=MOVES, timeouts=LIMITS, word=words.word)
 MANAGER = Person("mia", Role.MANAGER)
 TOLERANCE = timedelta(seconds=60)
 
@@ -110,10 +111,10 @@ class World:
             self.beat()
 
     def get(self, id: str) -> Job:
-        return self.read(jobs.get, id)
+        return self.read(jobs.get, self.rules, id)
 
     def history(self, id: str) -> list[Transition]:
-        return self.read(jobs.history, id)
+        return self.read(jobs.history, self.rules, id)
 
     def a_job(self, state: State = State.READY, worker: str = "w1", **said: object) -> Job:
         """A job that went the usual way to a state, in the hands of a registered worker."""

@@ -23,7 +23,8 @@ from cableferry.core.workers import Offer, Session
 from cableferry.engine import jobs, workers
 from cableferry.store import connect
 from cableferry.store.tx import Tx
-from cableferry.wire.emx2.words import MOVES, WORDS
+from cableferry.wire.emx2 import words
+from cableferry.wire.emx2.words import MOVES
 from tests.engine.trusted import Clock
 from tests.engine.world import World, a_report
 from tests.protocol import model
@@ -85,7 +86,7 @@ class Protocol(RuleBasedStateMachine):
         self.model = Model(self.clock.now)
 
     def _enter(self) -> None:
-        self.world = World(self.ground.store, self.clock, Rules(self.pool, MOVES, TIMEOUTS, WORDS))
+        self.world = World(self.ground.store, self.clock, Rules(self.pool, MOVES, TIMEOUTS, words.word))
 
     @initialize(limit=st.none() | st.integers(1, 2))
     def begin_with_two_workers(self, limit: int | None) -> None:
@@ -107,7 +108,7 @@ class Protocol(RuleBasedStateMachine):
         worker = self._own(worker)
         expected = self.model.heartbeat(worker, session)
 
-        assert expected == refused(lambda: self.world.write(workers.heartbeat, worker, session))
+        assert expected == refused(lambda: self.world.write(workers.heartbeat, self.world.rules, worker, session))
 
     @rule(target=known, lane=lanes, priority=st.integers(-1, 1), timeout=st.none() | st.sampled_from([50, 400, 2000]))
     def create(self, lane: Lane, priority: int, timeout: int | None) -> str:
@@ -269,7 +270,7 @@ class Protocol(RuleBasedStateMachine):
 
     def _compare(self, tx: Tx) -> None:
         for name, expected in self.model.jobs.items():
-            job, history = jobs.get(tx, name), jobs.history(tx, name)
+            job, history = jobs.get(tx, self.world.rules, name), jobs.history(tx, self.world.rules, name)
             said = (expected.state, expected.worker, expected.epoch, expected.attempt, expected.rows)
             assert said == (job.state, job.worker, job.epoch, job.attempt, job.revision)
             assert (expected.due, expected.ends) == (job.due_at, job.ends_by)

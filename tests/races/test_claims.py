@@ -11,21 +11,19 @@ import pytest
 from cableferry.core.errors import Conflict
 from cableferry.core.jobs import Draft, Filter, State
 from cableferry.core.paging import Page
-from cableferry.core.policy import Limits, Rules, Timeouts
 from cableferry.core.workers import Offer, Registration, Speaker
 from cableferry.engine import jobs, queue, workers
 from cableferry.store.tx import Store, Tx
 from cableferry.testing import processes, stores
 from cableferry.testing.postgres import Cluster
-from cableferry.wire.emx2.words import MOVES, WORDS
 from tests.races import audit
+from tests.races.audit import RULES
 from tests.races.caller import Caller
 
 pytestmark = [pytest.mark.race, pytest.mark.xdist_group("races")]
 
 CLAIMERS = 32
 JOBS = 5000
-RULES = Rules(pool="emx2", moves=MOVES, timeouts=Timeouts(default=Limits()), words=WORDS)
 
 Claimer = Callable[[str, random.Random], list[str]]
 

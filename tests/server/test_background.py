@@ -26,6 +26,7 @@ from cableferry.store.tx import News, Store, Tx
 from cableferry.testing import servers, stores
 
 RULES = configured.rules(Settings())
+OTHERS = msgspec.structs.replace(RULES, pool="others", offline_after=timedelta(seconds=60))
 
 
 @pytest.fixture
@@ -53,13 +54,13 @@ def _claimed(store: Store) -> str:
 
 
 def _page(store: Store, numbers: Metrics) -> list[str]:
-    return numbers.page(store.read(lambda tx: observe(tx, RULES.pool))).decode().splitlines()
+    return numbers.page(store.read(lambda tx: observe(tx, [RULES.pool]))).decode().splitlines()
 
 
 def test_every_sweep_of_the_roll_call_runs(store: Store) -> None:
     _claimed(store)
 
-    for sweep in background.roll_call(RULES, 5):
+    for sweep in background.roll_call([RULES, OTHERS], 5):
         store.write(sweep.run)
 
 
@@ -128,11 +129,11 @@ def test_a_restart_however_short_gives_back_the_time_it_took(tmp_path: Path) -> 
         with servers.running(settings, store) as running:
             running.client().get("/api/hpc/health")
             job = _claimed(store)
-            due = store.read(lambda tx: jobs.get(tx, job)).due_at
+            due = store.read(lambda tx: jobs.get(tx, RULES, job)).due_at
         moment[0] += timedelta(seconds=3)
         with servers.running(settings, store) as running:
             running.client().get("/api/hpc/health")
-            due_now = store.read(lambda tx: jobs.get(tx, job)).due_at
+            due_now = store.read(lambda tx: jobs.get(tx, RULES, job)).due_at
 
     assert due is not None
     assert due + timedelta(seconds=3) == due_now
@@ -144,15 +145,15 @@ def test_the_numbers_tell_the_queue_and_the_leases(store: Store) -> None:
 
     lines = _page(store, Metrics(lambda: 7))
 
-    assert 'cableferry_jobs{processor="p",state="ready"} 1.0' in lines
-    assert 'cableferry_jobs{processor="p",state="claimed"} 1.0' in lines
+    assert 'cableferry_jobs{pool="emx2",processor="p",state="ready"} 1.0' in lines
+    assert 'cableferry_jobs{pool="emx2",processor="p",state="claimed"} 1.0' in lines
     assert "cableferry_leases 1.0" in lines
     assert "cableferry_waiters 7.0" in lines
 
 
 def test_the_numbers_tell_how_long_the_oldest_job_waits(store: Store) -> None:
     store.write(lambda tx: jobs.create(tx, RULES, Draft("p")))
-    seen = store.read(lambda tx: observe(tx, RULES.pool))
+    seen = store.read(lambda tx: observe(tx, [RULES.pool]))
     later = Observed(seen.tallies, seen.oldest_ready, seen.now + timedelta(seconds=60))
 
     page = Metrics(lambda: 0).page(later).decode()
@@ -251,3 +252,16 @@ def test_a_traceback_for_people_shows_no_values() -> None:
 
 def _fail_with(secret: str) -> None:
     raise ValueError(len(secret))
+
+
+def test_the_numbers_tell_the_pools_apart_and_the_leases_together(store: Store) -> None:
+    for rules in (RULES, OTHERS):
+        store.write(lambda tx, rules=rules: workers.register(tx, rules, Registration(rules.pool, None, (Offer("p"),))))
+        job = store.write(lambda tx, rules=rules: jobs.create(tx, rules, Draft("p")))
+        speaker = Speaker(rules.pool, None, "test")
+        store.write(lambda tx, rules=rules, id=job.id, who=speaker: jobs.claim(tx, rules, id, who))
+
+    page = Metrics(lambda: 0).page(store.read(lambda tx: observe(tx, ["emx2", "others"]))).decode().splitlines()
+
+    assert 'cableferry_jobs{pool="others",processor="p",state="claimed"} 1.0' in page
+    assert "cableferry_leases 2.0" in page

@@ -5,10 +5,11 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from msgspec import Raw
+from msgspec import Raw, json
 from msgspec.structs import replace
 
-from cableferry.core.jobs import FINAL, HELD, Cause, Draft, Job, State, Wish
+from cableferry.core.jobs import FINAL, HELD, Cause, Draft, Job, Preference, State, Wish
+from cableferry.core.policy import Place
 from cableferry.core.workers import Load
 from cableferry.store import jobs
 from cableferry.store.jobs import Held
@@ -31,6 +32,9 @@ changes = st.fixed_dictionaries(
         **dict.fromkeys(("worker", "slurm_job_id", "output_artifact_id", "log_artifact_id"), texts),
         **dict.fromkeys(("detail", "phase", "message"), texts),
         **dict.fromkeys(("claimed_at", "submitted_at", "started_at", "ended_at", "due_at", "ends_by"), moments),
+        "preference": st.none() | st.builds(Preference, st.text("abc", min_size=1), st.booleans()),
+        "kept_for": st.none() | st.text("abc", min_size=1),
+        "remarks": st.none() | st.dictionaries(st.text("abcé"), st.integers()).map(json.encode).map(Raw),
     }
 )
 
@@ -54,8 +58,8 @@ def test_a_new_job_is_ready_and_whole(store: Store) -> None:
 
     assert job == store.read(lambda tx: jobs.get(tx, "j1"))
     assert (State.READY, 1, 0, 1, None) == (job.state, job.attempt, job.epoch, job.revision, job.worker)
-    asked = {name: getattr(job, name) for name in Draft.__struct_fields__}
-    assert asked == {name: getattr(draft, name) for name in Draft.__struct_fields__}
+    kept = set(Draft.__struct_fields__) & set(Job.__struct_fields__)
+    assert {name: getattr(draft, name) for name in kept} == {name: getattr(job, name) for name in kept}
 
 
 def test_a_job_that_is_not_there_is_none(store: Store) -> None:
@@ -155,3 +159,32 @@ def test_a_deleted_job_is_known_by_its_tombstone_until_that_is_forgotten(store: 
 
     store.write(lambda tx: jobs.forget_tombstones(tx, tx.now + seconds(1)))
     assert not store.read(lambda tx: jobs.is_buried(tx, "j1"))
+
+
+def test_a_new_job_stands_where_it_is_placed(store: Store) -> None:
+    place = Place(Preference("w1"), "w1", NOW)
+
+    job = store.write(lambda tx: jobs.add(tx, "j1", "opeva", DRAFT, place))
+
+    assert (place.preference, "w1", NOW) == (job.preference, job.kept_for, job.due_at)
+    assert job == store.read(lambda tx: jobs.get(tx, "j1"))
+
+
+def test_a_touched_job_has_new_times_and_no_new_revision(store: Store) -> None:
+    job = added(store, state=State.RUNNING, worker="w1", due_at=NOW)
+    renewed = replace(job, touched_at=NOW + seconds(5), due_at=NOW + seconds(9))
+
+    counted = [
+        store.write(lambda tx, job=each: jobs.touch(tx, job)) for each in (renewed, replace(renewed, revision=1))
+    ]
+
+    assert [1, 0] == counted
+    assert renewed == store.read(lambda tx: jobs.get(tx, "j1"))
+
+
+def test_what_a_worker_holds_of_one_pool(store: Store) -> None:
+    for name, state, worker in (("j1", State.RUNNING, "w1"), ("j2", State.FAILED, "w1"), ("j3", State.CLAIMED, "w2")):
+        added(store, name, state=state, worker=worker)
+
+    assert ["j1"] == [job.id for job in store.write(lambda tx: jobs.held(tx, "emx2", "w1"))]
+    assert [] == store.write(lambda tx: jobs.held(tx, "opeva", "w1"))

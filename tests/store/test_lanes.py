@@ -3,8 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from cableferry.core.jobs import Draft, Filter, Job, State
+from cableferry.core.jobs import Draft, Filter, Job, Preference, State
 from cableferry.core.paging import Page
+from cableferry.core.policy import Place
 from cableferry.core.workers import Lane
 from cableferry.store import jobs, lanes, pulse
 from cableferry.store.lanes import Tally
@@ -98,3 +99,14 @@ def test_the_oldest_ready_job_says_how_long_the_queue_is(store: Store) -> None:
 
     assert first.created_at == store.read(lambda tx: lanes.oldest_ready(tx, "emx2"))
     assert None is store.read(lambda tx: lanes.oldest_ready(tx, "torc"))
+
+
+@pytest.mark.parametrize("head", [lanes.lane_head, lanes.lane_head_locked])
+def test_what_is_kept_for_a_worker_stands_apart_from_what_is_for_all(store: Store, head: object) -> None:
+    place = Place(Preference("w1"), "w1")
+    kept = store.write(lambda tx: jobs.add(tx, "a", "emx2", Draft(*GPU), place))
+    free = added(store, "b")
+
+    heads = [store.write(lambda tx, who=who: head(tx, "emx2", GPU, 9, who)) for who in (lanes.NOBODY, "w1", "w2")]
+
+    assert [[free.key], [kept.key], []] == [[row[0] for row in found] for found in heads]

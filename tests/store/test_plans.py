@@ -11,7 +11,7 @@ import pytest
 
 from cableferry.core.buckets import Bucket
 from cableferry.core.jobs import HELD, State
-from cableferry.store import answers, buckets, connect, jobs, lanes, nonces, postgres
+from cableferry.store import answers, buckets, connect, jobs, lanes, nonces, postgres, projection, workers
 from cableferry.store.tx import Statement
 from cableferry.testing import stores
 
@@ -25,6 +25,9 @@ INDEXES = [
     (jobs._LOADS, "jobs_held"),
     (jobs._HELD_BY, "jobs_held"),
     (jobs._OVERDUE, "jobs_due"),
+    (jobs._HELD, "jobs_held"),
+    (workers._OVERDUE, "workers_due"),
+    (projection._MARKED, "unprojected_marked"),
     (jobs._FORGET_TOMBSTONES, "tombstones_at"),
     (buckets._HEADS[Bucket.ARTIFACTS], "artifacts_by_id"),
     (buckets._HEADS[Bucket.NAMES], "artifacts_by_name"),

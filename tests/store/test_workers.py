@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from msgspec import Raw
 from msgspec.structs import replace
 
 from cableferry.core.workers import Offer
@@ -68,5 +69,42 @@ def test_forgiveness_moves_on_sessions_and_nothing_else(store: Store) -> None:
 def test_a_deleted_worker_is_gone(store: Store) -> None:
     store.write(lambda tx: workers.put(tx, a_worker("w1")))
 
-    assert [1, 0] == [store.write(lambda tx: workers.delete(tx, "w1")) for _ in range(2)]
+    assert [1, 0] == [store.write(lambda tx: workers.delete(tx, "emx2", "w1")) for _ in range(2)]
     assert None is store.read(lambda tx: workers.get(tx, "w1"))
+
+
+def test_a_worker_is_heard_of_in_its_own_pool(store: Store) -> None:
+    store.write(lambda tx: workers.put(tx, a_worker("w1", info=Raw(b'{"load":1}'))))
+
+    said = [("emx2", None), ("opeva", Raw(b"{}")), ("emx2", Raw(b'{"load":2}'))]
+    counted = []
+    infos = []
+    for pool, info in said:
+        counted.append(store.write(lambda tx, pool=pool, info=info: workers.heard(tx, pool, "w1", info, NOW)))
+        infos.append(store.read(lambda tx: workers.of_pool(tx, "emx2"))[0].info)
+
+    assert [1, 0, 1] == counted
+    assert [Raw(b'{"load":1}'), Raw(b'{"load":1}'), Raw(b'{"load":2}')] == infos
+
+
+def test_workers_are_overdue_until_nothing_is_expected_of_them(store: Store) -> None:
+    for number, due in enumerate((NOW + seconds(2), NOW + seconds(1), datetime(2100, 1, 1, tzinfo=UTC), None)):
+        store.write(lambda tx, id=f"w{number}": workers.put(tx, a_worker(id)))
+        store.write(lambda tx, id=f"w{number}", due=due: workers.heard(tx, "emx2", id, None, due))
+
+    assert ["w1", "w0"] == store.write(lambda tx: workers.overdue(tx, "emx2", 9))
+    assert ["w1"] == store.write(lambda tx: workers.overdue(tx, "emx2", 1))
+    assert [] == store.write(lambda tx: workers.overdue(tx, "opeva", 9))
+
+    store.write(lambda tx: workers.expect_nothing(tx, "w1"))
+    assert ["w0"] == store.write(lambda tx: workers.overdue(tx, "emx2", 9))
+
+
+def test_forgiveness_moves_on_when_a_worker_is_expected(store: Store) -> None:
+    store.write(lambda tx: workers.put(tx, a_worker("w1")))
+    store.write(lambda tx: workers.heard(tx, "emx2", "w1", None, tx.now))
+    assert ["w1"] == store.write(lambda tx: workers.overdue(tx, "emx2", 9))
+
+    store.write(lambda tx: workers.forgive(tx, 3_600_000_000))
+
+    assert [] == store.write(lambda tx: workers.overdue(tx, "emx2", 9))

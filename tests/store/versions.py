@@ -32,6 +32,10 @@ SEEDS: dict[int, tuple[str, ...]] = {
         """INSERT INTO access_keys (id, worker, may_write, sealed, created_at)
         VALUES ('CF1', 'w1', 1, 'box', 1)""",
     ),
+    4: (
+        "UPDATE jobs SET preferred_worker = 'w1', is_pinned = 1, kept_for = 'w1', remarks = '{}' WHERE id = 'j1'",
+        "INSERT INTO unprojected (pool, job_id, marked_at) VALUES ('p', 'j1', 1)",
+    ),
 }
 
 

@@ -38,5 +38,5 @@ def _row(name: str) -> tuple[str, str, str]:
 
 
 def _types() -> list[tuple[str, str]]:
-    page = metrics.Metrics(lambda: 0).page(metrics.Observed([], None, datetime(2000, 1, 1, tzinfo=UTC)))
+    page = metrics.Metrics(lambda: 0).page(metrics.Observed({}, None, datetime(2000, 1, 1, tzinfo=UTC)))
     return _TYPED.findall(page.decode())

@@ -132,7 +132,9 @@ TOLD: dict[Kind, Told] = {
         "Somebody else changed the job between the look and the write.",
         "Look at the job again, then repeat what still makes sense.",
     ),
-    Kind.NAME_TAKEN: Told((409,), "There is an account of this name already.", "Choose another name."),
+    Kind.NAME_TAKEN: Told(
+        (409,), "There is an account of this name already, or a worker of another contract.", "Choose another name."
+    ),
     Kind.CREDENTIAL_EXISTS: Told(
         (409,),
         "The worker has an active credential.",

@@ -29,6 +29,8 @@ CAUSES: dict[Cause, str] = {
     Cause.MISMATCH: "An input was not what its hash promised.",
     Cause.NOT_SUBMITTED: "It was claimed, but not submitted within `timeouts.claimed_seconds`.",
     Cause.SILENT: "Nobody reported on it for longer than the timeouts allow.",
+    Cause.OFFLINE: "Its worker was not heard of at all for too long.",
+    Cause.STOPPED: "It did not fail: somebody asked for a stop, and its worker stopped it.",
 }
 
 

@@ -87,6 +87,11 @@ def _ready(seen: Situation) -> Explanation:
         "ahead": seen.ahead,
         "waiting_seconds": round((seen.now - seen.job.moved_at).total_seconds(), 3),
     }
+    if seen.job.kept_for is not None:
+        facts["kept_for"] = seen.job.kept_for
+        if not seen.claimable:
+            sentence = f"It is kept for worker {seen.job.kept_for}, which is not registered."
+            return Explanation(Code.NO_WORKER, sentence, facts)
     if not seen.workers:
         return Explanation(Code.NO_WORKER, f"No worker is registered, so nobody can run {lane}.", facts)
     if not seen.claimable:

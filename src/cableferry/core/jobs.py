@@ -32,7 +32,7 @@ class Wish(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why a job failed."""
+    """Why a job failed, and of a cancelled one that it was stopped."""
 
     ERROR = "error"
     SIGNAL = "signal"
@@ -41,6 +41,8 @@ class Cause(StrEnum):
     MISMATCH = "mismatch"
     NOT_SUBMITTED = "not-submitted"
     SILENT = "silent"
+    OFFLINE = "offline"
+    STOPPED = "stopped"
 
 
 _S = State
@@ -65,8 +67,19 @@ FINAL: frozenset[State] = frozenset(state for state in State if JOBS.is_final(st
 HELD: frozenset[State] = frozenset({_S.CLAIMED, _S.SUBMITTED, _S.RUNNING, _S.SUSPECT})
 
 
+class Preference(msgspec.Struct, frozen=True, gc=False):
+    """The worker that should run a job; nobody else may if the job is pinned to it."""
+
+    worker: str
+    is_pinned: bool = False
+
+
 class Job(msgspec.Struct, frozen=True, gc=False):
-    """One thing to run once, to one end. `epoch` fences off holders of earlier leases."""
+    """One thing to run once, to one end. `epoch` fences off holders of earlier leases.
+
+    While a job is `kept_for` a worker, no other may claim it; without a pin that ends when the job is due.
+    `remarks` is a JSON object of all that was said besides in this attempt, in its contract's own terms.
+    """
 
     key: int
     id: str
@@ -102,6 +115,9 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     ends_by: datetime | None
     parameters: msgspec.Raw
     inputs: msgspec.Raw
+    preference: Preference | None = None
+    kept_for: str | None = None
+    remarks: msgspec.Raw | None = None
 
     @property
     def is_final(self) -> bool:
@@ -129,6 +145,7 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     parameters: msgspec.Raw = msgspec.Raw(b"null")
     inputs: msgspec.Raw = msgspec.Raw(b"null")
     uses: tuple[str, ...] = ()
+    preference: Preference | None = None
 
 
 class Filter(msgspec.Struct, frozen=True):
@@ -150,6 +167,7 @@ class Payload(msgspec.Struct, frozen=True, gc=False):
     phase: str | None = None
     message: str | None = None
     progress: float | None = None
+    remarks: msgspec.Raw | None = None
 
     @property
     def results(self) -> tuple[str, ...]:
@@ -166,6 +184,7 @@ class Report(msgspec.Struct, frozen=True, gc=False):
     actor: str | None
     cause: Cause | None = None
     epoch: int | None = None
+    wish: Wish | None = None
 
 
 class Transition(msgspec.Struct, frozen=True, gc=False):
@@ -181,23 +200,6 @@ class Transition(msgspec.Struct, frozen=True, gc=False):
     actor: str | None
     at: datetime
     payload: Payload
-
-
-class Verdict(StrEnum):
-    """What becomes of a report."""
-
-    MOVE = "move"
-    NOTE = "note"
-    CONFLICT = "conflict"
-
-
-def judge(job: Job, state: State, moves: Machine[State]) -> Verdict:
-    """Whether the report moves the job, adds a note to its history, or contradicts where it is."""
-    if state is job.state and not job.is_final and job.is_held:
-        return Verdict.NOTE
-    if state is not _S.CLAIMED and moves.allows(job.state, state):
-        return Verdict.MOVE
-    return Verdict.CONFLICT
 
 
 def check_holder(job: Job, worker: str | None, epoch: int | None) -> None:

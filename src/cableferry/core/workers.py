@@ -42,6 +42,7 @@ class Worker(msgspec.Struct, frozen=True):
     seen_at: datetime
     session: Session | None = None
     session_seen_at: datetime | None = None
+    info: msgspec.Raw | None = None
 
 
 class Registration(msgspec.Struct, frozen=True):
@@ -54,11 +55,15 @@ class Registration(msgspec.Struct, frozen=True):
 
 
 class Speaker(msgspec.Struct, frozen=True, gc=False):
-    """The worker a request speaks for, its daemon's session if it keeps one, and who says so."""
+    """The worker a request speaks for, its daemon's session if it keeps one, and who says so.
+
+    `remarks` go with every job that it claims.
+    """
 
     worker: str
     session: str | None
     actor: str
+    remarks: msgspec.Raw | None = None
 
 
 class Load(msgspec.Struct, frozen=True, gc=False):
@@ -118,6 +123,15 @@ def check_ready(job: Job) -> None:
 
 def is_alive(worker: Worker, now: datetime, silence: timedelta) -> bool:
     return now - worker.seen_at <= silence
+
+
+def check_pool(worker: Worker, pool: str) -> None:
+    """Refuse a worker that belongs to another contract: one name is one worker, whoever uses it."""
+    if worker.pool != pool:
+        raise Conflict(
+            f"there is a worker {worker.id} already, which claims from pool {worker.pool}: take another name",
+            Kind.NAME_TAKEN,
+        )
 
 
 def check_session(worker: Worker, session: str | None) -> None:

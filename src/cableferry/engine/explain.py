@@ -18,7 +18,7 @@ _MOST_AHEAD = 1000
 
 def job(tx: Tx, rules: Rules, id: str, reason_in: Callable[[str | None], str | None]) -> Explanation:
     """`reason_in` reads a scheduler's reason out of a report's detail, as the contract writes it."""
-    job = jobs.get(tx, id)
+    job = jobs.get(tx, rules, id)
     known = registered.of_pool(tx, rules.pool)
     return explain.explain(
         Situation(
@@ -36,7 +36,8 @@ def job(tx: Tx, rules: Rules, id: str, reason_in: Callable[[str | None], str | N
 def _claimable(tx: Tx, job: Job, known: list[workers.Worker]) -> list[Claimable]:
     if job.state is not State.READY:
         return []
-    fitting = [w for w in known if any(workers.fits(offer, job.processor, job.profile) for offer in w.offers)]
+    asked = known if job.kept_for is None else [worker for worker in known if worker.id == job.kept_for]
+    fitting = [w for w in asked if any(workers.fits(offer, job.processor, job.profile) for offer in w.offers)]
     fitting.sort(key=lambda worker: worker.seen_at, reverse=True)
     return [Claimable(worker, rows.loads(tx, worker.id)) for worker in fitting[:_MOST_WORKERS]]
 
@@ -45,5 +46,5 @@ def _ahead(tx: Tx, job: Job) -> int:
     """How many ready jobs of its lane come before it, as far as a thousand."""
     if job.state is not State.READY:
         return 0
-    head = lanes.lane_head(tx, job.pool, (job.processor, job.profile), _MOST_AHEAD)
+    head = lanes.lane_head(tx, job.pool, (job.processor, job.profile), _MOST_AHEAD, job.kept_for or lanes.NOBODY)
     return next((place for place, row in enumerate(head) if row[0] == job.key), len(head))

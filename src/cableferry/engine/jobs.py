@@ -1,8 +1,11 @@
 """What can be done with a job: each function is one thing a caller can do, inside one transaction."""
 
 from collections.abc import Collection, Sequence
+from datetime import timedelta
 
-from cableferry.core import access, moves, policy, workers
+import msgspec
+
+from cableferry.core import access, moves, policy, reports, workers
 from cableferry.core.access import Caller
 from cableferry.core.artifacts import Use
 from cableferry.core.errors import Conflict, Kind, NotFound, Refusal
@@ -13,59 +16,72 @@ from cableferry.core.jobs import (
     Report,
     State,
     Transition,
-    Verdict,
+    Wish,
     check_claimed,
     check_holder,
-    judge,
 )
 from cableferry.core.moves import Change
-from cableferry.core.policy import Rules
+from cableferry.core.policy import Repeats, Rules
+from cableferry.core.reports import Verdict
 from cableferry.core.workers import Speaker
-from cableferry.engine import artifacts, ids, queue
+from cableferry.engine import artifacts, ids, moving, queue
 from cableferry.engine import workers as registered
+from cableferry.engine.moving import Reopening
 from cableferry.store import artifacts as artifact_rows
 from cableferry.store import history as history_rows
 from cableferry.store import jobs as rows
 from cableferry.store.tx import News, Tx
 
 
-def create(tx: Tx, rules: Rules, draft: Draft) -> Job:
-    """A new job, ready to be claimed."""
+class Asked(msgspec.Struct, frozen=True):
+    """A job before and after somebody asked for something that it may not get."""
+
+    before: Job
+    after: Job
+
+
+def create(tx: Tx, rules: Rules, draft: Draft, id: str | None = None) -> Job:
+    """A new job, ready to be claimed; without an id it gets a new one."""
     if draft.uses:
         artifacts.check_inputs(tx, draft.uses)
-    job = rows.add(tx, ids.new(tx.now), rules.pool, draft)
+    place = policy.place(draft.preference, rules.preference_grace, tx.now)
+    job = rows.add(tx, id or ids.new(tx.now), rules.pool, draft, place)
     payload = Payload(detail="Job created")
     history_rows.record(tx, [Transition(job.key, 1, 1, 0, None, job.state, None, draft.created_by, tx.now, payload)])
     artifact_rows.use(tx, job.key, Use.INPUT, draft.uses)
-    _announce_ready(tx, job)
+    moving.project(tx, rules, [job.id])
+    moving.announce_ready(tx, job)
     return job
 
 
-def get(tx: Tx, id: str) -> Job:
-    job = rows.get(tx, id)
-    if job is None:
-        raise _missing(tx, id)
-    return job
+def get(tx: Tx, rules: Rules, id: str) -> Job:
+    """A job of this contract; those of others are not there."""
+    return _found(tx, rules, rows.get(tx, id), id)
 
 
-def history(tx: Tx, id: str, after: int = 0, most: int = 10_000) -> list[Transition]:
-    return history_rows.of_job(tx, get(tx, id).key, after, most)
+def lock(tx: Tx, rules: Rules, id: str) -> Job:
+    """The same, as it is now and stays until this transaction ends."""
+    return _found(tx, rules, rows.lock(tx, id), id)
+
+
+def history(tx: Tx, rules: Rules, id: str, after: int = 0, most: int = 10_000) -> list[Transition]:
+    return history_rows.of_job(tx, get(tx, rules, id).key, after, most)
 
 
 def claim(tx: Tx, rules: Rules, id: str, speaker: Speaker) -> Job:
     """Lease a ready job to a worker that offers to run it and has room."""
-    worker = registered.claimant(tx, speaker)
-    job = _lock(tx, id)
+    worker = registered.claimant(tx, rules, speaker)
+    job = lock(tx, rules, id)
     workers.check_ready(job)
     workers.check_claim(job, worker, queue.loads_of(tx, worker))
-    return _move(tx, [moves.claimed(job, speaker, rules.timeouts, tx.now)])[0]
+    return moving.move(tx, rules, [moves.claimed(job, speaker, rules.timeouts, tx.now)])[0]
 
 
 def claim_many(tx: Tx, rules: Rules, speaker: Speaker, most: int) -> list[Job]:
     """Lease up to `most` jobs over all that a worker offers, by priority, then age."""
-    worker = registered.claimant(tx, speaker)
-    jobs = queue.claimable(tx, rules.pool, worker, most)
-    return _move(tx, [moves.claimed(job, speaker, rules.timeouts, tx.now) for job in jobs])
+    worker = registered.claimant(tx, rules, speaker)
+    jobs = queue.claimable(tx, rules, worker, most)
+    return moving.move(tx, rules, [moves.claimed(job, speaker, rules.timeouts, tx.now) for job in jobs])
 
 
 def report(tx: Tx, rules: Rules, report: Report) -> Job:
@@ -84,39 +100,61 @@ def report_many(tx: Tx, rules: Rules, reports: Sequence[Report]) -> list[Job | R
     outcomes: list[Job | Refusal] = []
     for report in reports:
         try:
-            job = jobs.get(report.job)
-            if job is None:
-                raise _missing(tx, report.job)
-            change = _reported(tx, rules, job, report, changes)
-            if change is not None:
+            job = _found(tx, rules, jobs.get(report.job), report.job)
+            outcome = _reported(tx, rules, job, report, changes)
+            if isinstance(outcome, Job):
+                jobs[job.id] = outcome
+            elif outcome:
                 artifacts.check_results(report.payload, results)
-                changes.append(change)
-                jobs[job.id] = change.after
+                changes += outcome
+                jobs[job.id] = outcome[-1].after
             outcomes.append(jobs[job.id])
         except Refusal as refusal:
             outcomes.append(refusal)
-    _move(tx, changes)
+    moving.move(tx, rules, changes)
     return outcomes
+
+
+def give_back(tx: Tx, rules: Rules, report: Report) -> Job:
+    """Put a claimed job back into the queue because its worker cannot run it; the next attempt is anybody's."""
+    job = lock(tx, rules, report.job)
+    if reports.judge(job, report, rules) is Verdict.REPEAT:
+        return job
+    check_holder(job, report.payload.worker, report.epoch)
+    if job.state is not State.CLAIMED or job.wish is Wish.STOP:
+        raise _illegal(rules, job, report)
+    place = policy.place(job.preference, timedelta(0), tx.now)
+    return moving.reopen(tx, rules, [Reopening(job, place, report)])[0]
+
+
+def ask_to_stop(tx: Tx, rules: Rules, id: str, caller: Caller, payload: Payload) -> Asked:
+    """Stop a job: one that waits is cancelled, one that is held stops when its worker hears of it."""
+    job = lock(tx, rules, id)
+    access.check_end(caller, job)
+    if job.is_final or job.wish is Wish.STOP:
+        return Asked(job, job)
+    if not job.is_held:
+        return Asked(job, _cancel(tx, rules, job, payload, caller.actor))
+    report = Report(id, job.state, payload, caller.actor)
+    return Asked(job, moving.move(tx, rules, [moves.wished(job, Wish.STOP, report, tx.now)])[0])
 
 
 def cancel(tx: Tx, rules: Rules, id: str, caller: Caller, detail: str | None = None) -> Job:
     """Call a job off; its worker learns of it and stops it."""
-    job = _lock(tx, id)
+    job = lock(tx, rules, id)
     access.check_end(caller, job)
     if job.is_final:
         raise Conflict(
-            f"job {id} is already {rules.words[job.state]}: there is nothing to cancel",
+            f"job {id} is already {word_of(rules, job)}: there is nothing to cancel",
             Kind.ALREADY_ENDED,
             current_state=job.state,
         )
-    payload = Payload(detail=detail or f"Cancelled by {caller.actor}")
-    report = Report(id, State.CANCELLED, payload, caller.actor)
-    return _move(tx, [moves.moved(job, report, rules.timeouts, tx.now)])[0]
+    return _cancel(tx, rules, job, Payload(detail=detail or f"Cancelled by {caller.actor}"), caller.actor)
 
 
 def delete(tx: Tx, rules: Rules, id: str, caller: Caller) -> None:
     """Remove a job and its history; one not over is cancelled first, or refused, as the contract says."""
-    job = _lock(tx, id)
+    job = lock(tx, rules, id)
     access.check_end(caller, job)
     if not job.is_final:
         if not rules.ends_running_on_delete:
@@ -128,89 +166,60 @@ def delete(tx: Tx, rules: Rules, id: str, caller: Caller) -> None:
         job = cancel(tx, rules, id, caller, f"Deleted by {caller.actor}")
     rows.bury(tx, job, caller.actor)
     if rows.delete(tx, job) != 1:
-        raise _changed_meanwhile([id])
+        raise moving.changed_meanwhile([id])
+    moving.project(tx, rules, [id])
     tx.announce(News("job", id, "deleted"))
 
 
-def resolve_stalled(tx: Tx, rules: Rules, most: int) -> int:
-    """Fail, cancel or requeue the jobs that have been silent for too long; return how many."""
-    changes = []
-    reopened = []
-    for job in rows.overdue(tx, rules.pool, most):
-        verdict = policy.stalled(job, rules.timeouts, tx.now)
-        if verdict is None:
-            continue
-        if verdict.state is None:
-            reopened.append((job, verdict.detail))
-        else:
-            payload = Payload(worker=job.worker, detail=verdict.detail)
-            report = Report(job.id, verdict.state, payload, "server", verdict.cause)
-            changes.append(moves.moved(job, report, rules.timeouts, tx.now))
-    _move(tx, changes)
-    _reopen(tx, reopened)
-    return len(changes) + len(reopened)
+def word_of(rules: Rules, job: Job) -> str:
+    """How the contract spells where a job is."""
+    return rules.word(job.state, job.wish, job.cause)
 
 
-def _move(tx: Tx, changes: Sequence[Change]) -> list[Job]:
-    """The one place where a job's state is written, its history with it."""
-    if not changes:
+def _cancel(tx: Tx, rules: Rules, job: Job, payload: Payload, actor: str) -> Job:
+    report = Report(job.id, State.CANCELLED, payload, actor)
+    return moving.move(tx, rules, [moves.moved(job, report, rules.timeouts, tx.now)])[0]
+
+
+def _reported(tx: Tx, rules: Rules, job: Job, report: Report, pending: Sequence[Change]) -> list[Change] | Job:
+    """What a report makes of its job: changes, none when it was taken before, or the job with a renewed lease."""
+    verdict = reports.judge(job, report, rules)
+    is_old = verdict in (Verdict.NOTE, Verdict.CONFLICT) and _was_taken(tx, rules, job, report, pending)
+    if is_old:
         return []
-    _write(tx, changes)
-    for change in changes:
-        _announce(tx, change)
-    return [change.after for change in changes]
-
-
-def _reopen(tx: Tx, jobs: Sequence[tuple[Job, str]]) -> None:
-    """The one place where a job's next attempt is opened."""
-    changes = [moves.reopened(job, detail, "server", tx.now) for job, detail in jobs]
-    if not changes:
-        return
-    _write(tx, changes)
-    for change in changes:
-        _announce(tx, change)
-        _announce_ready(tx, change.after)
-
-
-def _write(tx: Tx, changes: Sequence[Change]) -> None:
-    """Each job from its first to its last value in these changes, if it still is as it was, and every transition."""
-    first: dict[int, Job] = {}
-    last: dict[int, Job] = {}
-    for change in changes:
-        first.setdefault(change.before.key, change.before)
-        last[change.before.key] = change.after
-    if rows.save(tx, [(first[key], last[key]) for key in first]) != len(first):
-        raise _changed_meanwhile([job.id for job in first.values()])
-    history_rows.record(tx, [change.transition for change in changes])
-    for change in changes:
-        _use_results(tx, change.after.key, change.transition.payload)
-
-
-def _use_results(tx: Tx, job_key: int, said: Payload) -> None:
-    for used_as, result in ((Use.OUTPUT, said.output_artifact_id), (Use.LOG, said.log_artifact_id)):
-        if result is not None:
-            artifact_rows.use(tx, job_key, used_as, [result])
-
-
-def _reported(tx: Tx, rules: Rules, job: Job, report: Report, pending: Sequence[Change]) -> Change | None:
-    """What a report makes of its job, None when it was taken before."""
-    verdict = judge(job, report.state, rules.moves)
-    if verdict is not Verdict.MOVE and _was_taken(tx, job, report, pending):
-        return None
     check_holder(job, report.payload.worker, report.epoch)
     match verdict:
         case Verdict.MOVE:
             check_claimed(job, report.payload.worker)
-            return moves.moved(job, report, rules.timeouts, tx.now)
+            return _led(tx, rules, job, report)
         case Verdict.NOTE:
-            return moves.noted(job, report, rules.timeouts, tx.now)
+            return [moves.noted(job, report, rules.timeouts, tx.now)]
+        case Verdict.REPEAT if not job.is_held:
+            return []
+        case Verdict.REPEAT if moves.says_something_new(job, report.payload):
+            return [moves.noted(job, report, rules.timeouts, tx.now)]
+        case Verdict.REPEAT:
+            return moving.renew(tx, rules, job)
         case Verdict.CONFLICT:
             raise _illegal(rules, job, report)
 
 
-def _was_taken(tx: Tx, job: Job, report: Report, pending: Sequence[Change]) -> bool:
+def _led(tx: Tx, rules: Rules, job: Job, report: Report) -> list[Change]:
+    """The job in the reported state, by way of the state that the report left out."""
+    changes: list[Change] = []
+    for state in reports.steps(job, report, rules):
+        step = report if state is report.state else Report(job.id, state, _LEFT_OUT, report.actor)
+        changes.append(moves.moved(changes[-1].after if changes else job, step, rules.timeouts, tx.now))
+    return changes
+
+
+_LEFT_OUT = Payload(detail="Not reported, but the next report shows that it was so")
+
+
+def _was_taken(tx: Tx, rules: Rules, job: Job, report: Report, pending: Sequence[Change]) -> bool:
     """Whether an identical report of this attempt was accepted before, or earlier in this batch."""
-    if report.epoch is not None and report.epoch != job.epoch:
+    is_other_lease = report.epoch is not None and report.epoch != job.epoch
+    if is_other_lease or rules.repeats is not Repeats.OF_REPORT:
         return False
     known = [change.transition for change in pending if change.before.key == job.key]
     known += history_rows.reports(tx, job, report.state)
@@ -218,17 +227,10 @@ def _was_taken(tx: Tx, job: Job, report: Report, pending: Sequence[Change]) -> b
 
 
 def _illegal(rules: Rules, job: Job, report: Report) -> Conflict:
-    old, new = rules.words[job.state], rules.words[report.state]
+    old, new = word_of(rules, job), rules.word(report.state, report.wish, report.cause)
     over = ": it is over" if job.is_final else ""
     kind = Kind.ALREADY_ENDED if job.is_final else Kind.ILLEGAL_MOVE
     return Conflict(f"cannot transition job {job.id} from {old} to {new}{over}", kind, current_state=job.state)
-
-
-def _lock(tx: Tx, id: str) -> Job:
-    job = rows.lock(tx, id)
-    if job is None:
-        raise _missing(tx, id)
-    return job
 
 
 def _lock_all(tx: Tx, wanted: Collection[str]) -> dict[str, Job]:
@@ -238,29 +240,9 @@ def _lock_all(tx: Tx, wanted: Collection[str]) -> dict[str, Job]:
     return rows.lock_many(tx, wanted)
 
 
-def _missing(tx: Tx, id: str) -> NotFound:
-    if rows.is_buried(tx, id):
-        return NotFound(f"job {id} was deleted: stop working on it", Kind.DELETED_JOB)
-    return NotFound(f"there is no job {id[:64]}", Kind.UNKNOWN_JOB)
-
-
-def _changed_meanwhile(changed: Sequence[str]) -> Conflict:
-    return Conflict(
-        f"job {', '.join(changed[:3])} was changed by somebody else meanwhile: look again",
-        Kind.CHANGED_MEANWHILE,
-    )
-
-
-def _announce(tx: Tx, change: Change) -> None:
-    """Tell who follows the job, and its worker when somebody else ended its lease."""
-    before, after = change.before, change.after
-    tx.announce(News("job", after.id, after.state.value))
-    if before.state is State.READY and after.state is not State.READY:
-        tx.announce(News("taken", after.id))
-    by_holder = change.transition.actor == f"worker:{before.worker}"
-    if before.worker and before.is_held and not after.is_held and not by_holder:
-        tx.announce(News("worker", before.worker, after.id))
-
-
-def _announce_ready(tx: Tx, job: Job) -> None:
-    tx.announce(News("ready", f"{job.pool}/{job.processor}/{job.profile or ''}", job.id))
+def _found(tx: Tx, rules: Rules, job: Job | None, id: str) -> Job:
+    if job is not None and job.pool == rules.pool:
+        return job
+    if job is None and rows.is_buried(tx, id):
+        raise NotFound(f"job {id} was deleted: stop working on it", Kind.DELETED_JOB)
+    raise NotFound(f"there is no job {id[:64]}", Kind.UNKNOWN_JOB)

@@ -8,6 +8,7 @@ import msgspec
 from cableferry.core import workers
 from cableferry.core.jobs import Filter, Job, State
 from cableferry.core.paging import Page
+from cableferry.core.policy import Rules
 from cableferry.core.workers import Lane, Load, Offer, Worker
 from cableferry.store import jobs as rows
 from cableferry.store import lanes
@@ -30,11 +31,16 @@ def find(tx: Tx, pool: str, wanted: Filter, page: Page) -> Listing:
     return Listing(rows.by_keys(tx, page_of(tx, pool, wanted, page)), total)
 
 
-def claimable(tx: Tx, pool: str, worker: Worker, most: int) -> list[Job]:
+def claimable(tx: Tx, rules: Rules, worker: Worker, most: int) -> list[Job]:
     """Up to `most` ready jobs the worker offers and has room for, by priority, then age; kept from other claims."""
     loads = loads_of(tx, worker)
     offers = [offer for offer in worker.offers if workers.room(offer, loads) != 0]
-    heads = {lane: lanes.lane_head_locked(tx, pool, lane, most) for lane in _offered(tx, pool, offers)}
+    keepers = (lanes.NOBODY, worker.id) if rules.has_preferences else (lanes.NOBODY,)
+    heads = [
+        (lane, lanes.lane_head_locked(tx, rules.pool, lane, most, kept_for))
+        for lane in _offered(tx, rules.pool, offers)
+        for kept_for in keepers
+    ]
     return rows.by_keys(tx, _fitting(heads, worker, loads, most))
 
 
@@ -44,11 +50,13 @@ def loads_of(tx: Tx, worker: Worker) -> list[Load]:
     return rows.loads(tx, worker.id) if is_bounded else []
 
 
-def _fitting(heads: Mapping[Lane, Sequence[Row]], worker: Worker, loads: Sequence[Load], most: int) -> list[int]:
+def _fitting(
+    heads: Iterable[tuple[Lane, Sequence[Row]]], worker: Worker, loads: Sequence[Load], most: int
+) -> list[int]:
     """Keys of the first jobs, in order, for which the worker has room."""
     taken: list[int] = []
     held = {(load.processor, load.profile): load.count for load in loads}
-    for _, key, lane in merge(*([(-priority, key, lane) for key, priority in head] for lane, head in heads.items())):
+    for _, key, lane in merge(*([(-priority, key, lane) for key, priority in head] for lane, head in heads)):
         if len(taken) == most:
             break
         if _has_room(worker, held, lane):

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from cableferry.core.policy import Rules
-from cableferry.engine import jobs, sessions
+from cableferry.engine import resolving, sessions
 from cableferry.store import answers, nonces, pulse
 from cableferry.store import jobs as rows
 from cableferry.store import workers as worker_rows
@@ -14,6 +14,7 @@ ANSWERS_KEPT = timedelta(hours=24)
 TOMBSTONES_KEPT = timedelta(days=30)
 # how much one transaction does; more would keep others waiting
 RESOLVED_AT_ONCE = 500
+WORKERS_AT_ONCE = 20
 FORGOTTEN_AT_ONCE = 5_000
 FOLDED_AT_ONCE = pulse.FOLDED_AT_ONCE
 
@@ -38,7 +39,13 @@ def awake(tx: Tx) -> timedelta:
 def resolve_stalled(tx: Tx, rules: Rules, tolerance: timedelta, most: int = RESOLVED_AT_ONCE) -> int:
     """Resolve what has been silent for too long, counting only time in which it could have been heard."""
     beat(tx, tolerance)
-    return jobs.resolve_stalled(tx, rules, most)
+    return resolving.stalled(tx, rules, most)
+
+
+def resolve_offline(tx: Tx, rules: Rules, tolerance: timedelta, most: int = WORKERS_AT_ONCE) -> int:
+    """Resolve what is held by workers who have been silent for too long, counting time in the same way."""
+    beat(tx, tolerance)
+    return resolving.offline(tx, rules, most)
 
 
 def purge(tx: Tx) -> int:

@@ -45,7 +45,7 @@ class Synced(msgspec.Struct, frozen=True):
 def sync(tx: Tx, rules: Rules, cycle: Cycle) -> Synced:
     """Reports are taken even from a daemon whose session was taken over; claims are not."""
     speaker = cycle.speaker
-    worker = registered.get(tx, speaker.worker)
+    worker = registered.get(tx, rules, speaker.worker)
     no_claims = _session_refusal(worker, speaker.session)
     if no_claims is None:
         worker_rows.seen(tx, worker.id, speaker.session if worker.session else None)

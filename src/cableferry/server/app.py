@@ -115,10 +115,10 @@ class Resident(msgspec.Struct, frozen=True):
 
     def _chores(self) -> Iterator[Coroutine[None, None, None]]:
         settings = self.settings
-        chores = background.roll_call(configured.rules(settings), settings.timeouts.sweep_seconds)
+        chores = background.roll_call(configured.pools(settings), settings.timeouts.sweep_seconds)
         yield background.run(chores, self.store, self.numbers)
         if connect.kind_of(settings.database_url) == "postgres":
-            yield watching.watch(self.store, self.live, settings.emx2.pool)
+            yield watching.watch(self.store, self.live, [rules.pool for rules in configured.pools(settings)])
 
 
 def recorder(numbers: Metrics, traces: Traces | None) -> Callable[[Request, Reply], None]:

@@ -31,12 +31,16 @@ class Sweep(msgspec.Struct, frozen=True):
     portion: int
 
 
-def roll_call(rules: Rules, sweep_seconds: float) -> tuple[Sweep, ...]:
+def roll_call(pools: Sequence[Rules], sweep_seconds: float) -> tuple[Sweep, ...]:
     # a gap of a few missed beats is a busy server, a longer one is a server that was down
     tolerance = timedelta(seconds=max(15.0, 4 * sweep_seconds))
-    resolve = partial(sweeps.resolve_stalled, rules=rules, tolerance=tolerance)
+    stalled = [partial(sweeps.resolve_stalled, rules=rules, tolerance=tolerance) for rules in pools]
+    offline = [
+        partial(sweeps.resolve_offline, rules=rules, tolerance=tolerance) for rules in pools if rules.offline_after
+    ]
     return (
-        Sweep("stalled", sweep_seconds, resolve, sweeps.RESOLVED_AT_ONCE),
+        *(Sweep("stalled", sweep_seconds, each, sweeps.RESOLVED_AT_ONCE) for each in stalled),
+        *(Sweep("offline", sweep_seconds, each, sweeps.RESOLVED_AT_ONCE) for each in offline),
         Sweep("purge", 60, sweeps.purge, sweeps.FORGOTTEN_AT_ONCE),
         Sweep("tallies", 1, sweeps.fold_tallies, sweeps.FOLDED_AT_ONCE),
     )

@@ -40,6 +40,11 @@ def contract(settings: Settings, trust: Trust, depot: Depot) -> Contract:
     )
 
 
+def pools(settings: Settings) -> tuple[Rules, ...]:
+    """The rules of every contract that this server keeps jobs for."""
+    return (rules(settings),)
+
+
 def rules(settings: Settings) -> Rules:
     """The engine's rules for jobs of the EMX2 protocol."""
     by_contract = "cancel" if settings.emx2.contract == "seed" else "reject"
@@ -47,7 +52,7 @@ def rules(settings: Settings) -> Rules:
         pool=settings.emx2.pool,
         moves=words.MOVES,
         timeouts=timeouts(settings),
-        words=words.WORDS,
+        word=words.word,
         session_ttl=timedelta(seconds=settings.workers.session_ttl_seconds),
         worker_silence=timedelta(seconds=settings.workers.silence_seconds),
         ends_running_on_delete=(settings.emx2.delete_nonterminal or by_contract) == "cancel",

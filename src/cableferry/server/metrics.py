@@ -2,7 +2,7 @@
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -22,7 +22,7 @@ from cableferry.store.tx import Tx
 Name = Literal[
     "cableferry_request_seconds",  # time to answer a request, by route, method and status; long polls wait here too
     "cableferry_refusals",  # refused requests, by the problem's kind
-    "cableferry_jobs",  # jobs in each state, by processor
+    "cableferry_jobs",  # jobs in each state, by pool and processor
     "cableferry_oldest_pending_seconds",  # how long the job that has waited longest has waited
     "cableferry_leases",  # jobs that a worker holds
     "cableferry_waiters",  # long polls that are parked in this process
@@ -38,9 +38,9 @@ _MOST_WORKERS = 1000
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """What the database says at the moment of a scrape."""
+    """What the database says at the moment of a scrape, the tallies by pool."""
 
-    tallies: list[Tally]
+    tallies: Mapping[str, list[Tally]]
     oldest_ready: datetime | None
     now: datetime
 
@@ -87,7 +87,7 @@ class Metrics:
         self._latencies = Latencies()
         registry.register(self._latencies)
         self._refusals = Counter(_named("cableferry_refusals"), "Refused requests.", ["kind"], registry=registry)
-        self._jobs = Gauge(_named("cableferry_jobs"), "Jobs.", ["state", "processor"], registry=registry)
+        self._jobs = Gauge(_named("cableferry_jobs"), "Jobs.", ["pool", "state", "processor"], registry=registry)
         self._oldest = Gauge(
             _named("cableferry_oldest_pending_seconds"), "Age of the oldest waiting job.", registry=registry
         )
@@ -129,9 +129,11 @@ class Metrics:
     def page(self, observed: Observed) -> bytes:
         """Everything as Prometheus reads it."""
         self._jobs.clear()
-        for tally in observed.tallies:
-            self._jobs.labels(tally.state.value, tally.processor).inc(tally.jobs)
-        self._leases.set(sum(tally.jobs for tally in observed.tallies if tally.state in HELD))
+        for pool, tallies in observed.tallies.items():
+            for tally in tallies:
+                self._jobs.labels(pool, tally.state.value, tally.processor).inc(tally.jobs)
+        counted = [tally for tallies in observed.tallies.values() for tally in tallies]
+        self._leases.set(sum(tally.jobs for tally in counted if tally.state in HELD))
         age = observed.now - observed.oldest_ready if observed.oldest_ready else timedelta(0)
         self._oldest.set(age.total_seconds())
         for worker, (timestamp, heard) in self._clocks.items():
@@ -149,10 +151,11 @@ def _skew(timestamp: bytes, heard: float) -> float | None:
     return round(signing.skew(sent, datetime.fromtimestamp(heard, UTC)), 1)
 
 
-def observe(tx: Tx, pool: str) -> Observed:
-    tallies = lanes.tallies(tx, pool)
-    has_ready = any(tally.state is State.READY for tally in tallies)
-    return Observed(tallies, lanes.oldest_ready(tx, pool) if has_ready else None, tx.now)
+def observe(tx: Tx, pools: Iterable[str]) -> Observed:
+    tallies = {pool: lanes.tallies(tx, pool) for pool in pools}
+    waiting = [pool for pool, counted in tallies.items() if any(tally.state is State.READY for tally in counted)]
+    oldest = [moment for pool in waiting if (moment := lanes.oldest_ready(tx, pool)) is not None]
+    return Observed(tallies, min(oldest, default=None), tx.now)
 
 
 def _named(name: Name) -> Name:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from cableferry.server import metrics, openapi, reading
+from cableferry.server import configured, metrics, openapi, reading
 from cableferry.server.metrics import Metrics
 from cableferry.server.routes import Routes
 from cableferry.server.settings import Settings
@@ -21,12 +21,12 @@ _NO_SCRIPTS = {"content-security-policy": "default-src 'none'; style-src 'unsafe
 def pages(settings: Settings, routes: Routes, store: Store, numbers: Metrics) -> list[Route]:
     """Every page with its path."""
     described = functools.cache(lambda: openapi.document(routes.dialects))
-    pool = settings.emx2.pool
+    pools = [rules.pool for rules in configured.pools(settings)]
 
     async def scraped(request: Request) -> Response:
         if not (settings.metrics.public or _is_near(request)):
             return Response("metrics are shown to this machine only: see the setting metrics.public\n", 403)
-        observed = await store.aread(lambda tx: metrics.observe(tx, pool))
+        observed = await store.aread(lambda tx: metrics.observe(tx, pools))
         return Response(numbers.page(observed), media_type=_PROMETHEUS)
 
     async def document(request: Request) -> Response:

@@ -25,19 +25,19 @@ class Glance(msgspec.Struct, frozen=True):
     revisions: dict[str, int]
 
 
-async def watch(store: Store, live: Live, pool: str) -> None:
+async def watch(store: Store, live: Live, pools: Collection[str]) -> None:
     """Look every other second while somebody waits, until cancelled."""
     known: dict[str, int] = {}
     while True:
         await asyncio.sleep(SECONDS)
         if live.count:
-            known = await _look(store, live, pool, known)
+            known = await _look(store, live, pools, known)
 
 
-async def _look(store: Store, live: Live, pool: str, known: dict[str, int]) -> dict[str, int]:
+async def _look(store: Store, live: Live, pools: Collection[str], known: dict[str, int]) -> dict[str, int]:
     wanted = [key.removeprefix(_JOB) for key in live.waited_for() if key.startswith(_JOB)]
     try:
-        seen = await store.aread(lambda tx: glance(tx, pool, wanted))
+        seen = await store.aread(lambda tx: glance(tx, pools, wanted))
     except StoreFailure as failure:
         log.warning("look at the database failed", detail=str(failure))
         return known
@@ -46,10 +46,10 @@ async def _look(store: Store, live: Live, pool: str, known: dict[str, int]) -> d
     return seen.revisions
 
 
-def glance(tx: Tx, pool: str, wanted: Collection[str]) -> Glance:
-    ready = [tally for tally in lanes.tallies(tx, pool) if tally.state is State.READY]
+def glance(tx: Tx, pools: Collection[str], wanted: Collection[str]) -> Glance:
+    ready = [(pool, tally) for pool in pools for tally in lanes.tallies(tx, pool) if tally.state is State.READY]
     found = jobs.find_many(tx, wanted) if wanted else {}
     return Glance(
-        [f"{pool}/{tally.processor}/{tally.profile or ''}" for tally in ready],
+        [f"{pool}/{tally.processor}/{tally.profile or ''}" for pool, tally in ready],
         {job.id: job.revision for job in found.values()},
     )

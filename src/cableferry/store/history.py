@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from datetime import timedelta as _span
 
+from msgspec import Raw
+
 from cableferry.core.jobs import Cause, Job, Payload, State, Transition
 from cableferry.store.tx import EPOCH, Row, Tx, micros, statement
 
@@ -12,7 +14,7 @@ _HISTORY = {
     "job_key": "bigint", "seq": "bigint", "attempt": "bigint", "epoch": "bigint", "old": "text", "new": "text",
     "cause": "text", "actor": "text", "at": "bigint", "worker": "text", "detail": "text", "slurm_job_id": "text",
     "output_artifact_id": "text", "log_artifact_id": "text", "phase": "text", "message": "text",
-    "progress": "float8",
+    "progress": "float8", "remarks": "text",
 }  # fmt: skip
 _RECORD = statement(
     "transition_added",
@@ -49,7 +51,7 @@ def _history_row(t: Transition) -> Row:
     return (
         t.job_key, t.seq, t.attempt, t.epoch, t.old and t.old.value, t.new.value, t.cause and t.cause.value, t.actor,
         micros(t.at), p.worker, p.detail, p.slurm_job_id, p.output_artifact_id, p.log_artifact_id, p.phase,
-        p.message, p.progress,
+        p.message, p.progress, None if p.remarks is None else bytes(p.remarks).decode(),
     )  # fmt: skip
 
 
@@ -61,6 +63,12 @@ def _transition(row: Row) -> Transition:
         Cause(row[6]) if row[6] else None,
         row[7],
         EPOCH + _span(microseconds=row[8]),
-        Payload(*row[9:]),
+        _payload(row[9:]),
     )
     return Transition(*values)
+
+
+def _payload(row: Row) -> Payload:
+    *said, remarks = row
+    values = (*said, Raw(remarks.encode()) if remarks else None)
+    return Payload(*values)

@@ -7,12 +7,15 @@ from typing import cast
 
 import msgspec
 
-from cableferry.core.jobs import Cause, Draft, Job, State, Wish
+from cableferry.core.jobs import Cause, Draft, Job, Preference, State, Wish
+from cableferry.core.policy import Place
 from cableferry.core.workers import Load
 from cableferry.store.tx import EPOCH, Row, Tx, micros, statement
 
 # bodies by subquery: joined rows of this width cost SQLite ten times as much to read
-_COLUMNS = ", ".join(f"j.{name}" for name in Job.__struct_fields__[:-2])
+_PLAIN = Job.__struct_fields__[:32]
+_PLACED = ("preferred_worker", "is_pinned", "kept_for", "remarks")
+_COLUMNS = ", ".join(f"j.{name}" for name in (*_PLAIN, *_PLACED))
 _COLUMNS += """, (SELECT b.parameters FROM job_bodies b WHERE b.job_key = j.key),
     (SELECT b.inputs FROM job_bodies b WHERE b.job_key = j.key)"""
 _FROM = "FROM jobs j"
@@ -25,8 +28,9 @@ _STATES = {state.value: state for state in State}
 _INSERT = statement(
     "job_added",
     """INSERT INTO jobs (id, pool, state, attempt, epoch, revision, processor, profile, priority,
-    timeout_seconds, submit_user, created_by, created_at, moved_at, touched_at)
-    VALUES (?, ?, ?, 1, 0, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key""",
+    timeout_seconds, submit_user, created_by, created_at, moved_at, touched_at, preferred_worker, is_pinned,
+    kept_for, due_at)
+    VALUES (?, ?, ?, 1, 0, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key""",
 )
 _INSERT_BODY = statement("job_body_added", "INSERT INTO job_bodies (job_key, parameters, inputs) VALUES (?, ?, ?)")
 _GET = statement("job_by_id", f"SELECT {_COLUMNS} {_FROM} WHERE j.id = ?")
@@ -58,7 +62,8 @@ _CHANGED = {
     "worker": "text", "slurm_job_id": "text", "output_artifact_id": "text", "log_artifact_id": "text",
     "detail": "text", "phase": "text", "message": "text", "progress": "float8", "moved_at": "bigint",
     "touched_at": "bigint", "claimed_at": "bigint", "submitted_at": "bigint", "started_at": "bigint",
-    "ended_at": "bigint", "due_at": "bigint", "ends_by": "bigint",
+    "ended_at": "bigint", "due_at": "bigint", "ends_by": "bigint", "preferred_worker": "text",
+    "is_pinned": "bigint", "kept_for": "text", "remarks": "text",
 }  # fmt: skip
 _SAVE = statement(
     "job_changed",
@@ -67,6 +72,7 @@ _SAVE = statement(
     FROM unnest({", ".join(f"?::{kind}[]" for kind in _CHANGED.values())}, ?::bigint[], ?::bigint[])
     AS n ({", ".join(_CHANGED)}, key, seen) WHERE jobs.key = n.key AND jobs.revision = n.seen""",
 )
+_TOUCH = statement("job_touched", "UPDATE jobs SET touched_at = ?, due_at = ? WHERE key = ? AND revision = ?")
 _LOADS = statement(
     "loads_of_worker",
     f"SELECT processor, profile, count(*) FROM jobs WHERE worker = ? AND {_IS_HELD} GROUP BY processor, profile",
@@ -74,6 +80,8 @@ _LOADS = statement(
 _HELD_BY = statement(
     "held_by_worker", f"SELECT id, state, epoch, wish FROM jobs WHERE worker = ? AND {_IS_HELD} ORDER BY key"
 )
+_ALL_HELD = f"SELECT {_COLUMNS} {_FROM} WHERE j.worker = ? AND j.pool = ? AND {_IS_HELD} ORDER BY j.key"
+_HELD = statement("held_jobs_of_worker", sqlite=_ALL_HELD, postgres=_ALL_HELD + " FOR UPDATE OF j")
 _LATE = f"SELECT {_COLUMNS} {_FROM} WHERE j.due_at <= ? AND j.pool = ? ORDER BY j.due_at LIMIT ?"
 _OVERDUE = statement(
     "overdue_jobs",
@@ -106,7 +114,10 @@ class Held(msgspec.Struct, frozen=True, gc=False):
     wish: Wish | None
 
 
-def add(tx: Tx, id: str, pool: str, draft: Draft) -> Job:
+ANYWHERE = Place()
+
+
+def add(tx: Tx, id: str, pool: str, draft: Draft, place: Place = ANYWHERE) -> Job:
     """A new job, ready to be claimed."""
     now = micros(tx.now)
     asked = (
@@ -117,7 +128,8 @@ def add(tx: Tx, id: str, pool: str, draft: Draft) -> Job:
         draft.submit_user,
         draft.created_by,
     )
-    row = tx.one(_INSERT, (id, pool, State.READY.value, *asked, now, now, now))
+    kept = (*_preferred(place.preference), place.kept_for, micros(place.due_at))
+    row = tx.one(_INSERT, (id, pool, State.READY.value, *asked, now, now, now, *kept))
     key = cast(Row, row)[0]
     tx.run(_INSERT_BODY, (key, bytes(draft.parameters).decode(), bytes(draft.inputs).decode()))
     return Job(
@@ -126,8 +138,8 @@ def add(tx: Tx, id: str, pool: str, draft: Draft) -> Job:
         timeout_seconds=draft.timeout_seconds, submit_user=draft.submit_user, created_by=draft.created_by,
         worker=None, slurm_job_id=None, output_artifact_id=None, log_artifact_id=None, detail=None, phase=None,
         message=None, progress=None, created_at=tx.now, moved_at=tx.now, touched_at=tx.now, claimed_at=None,
-        submitted_at=None, started_at=None, ended_at=None, due_at=None, ends_by=None,
-        parameters=draft.parameters, inputs=draft.inputs,
+        submitted_at=None, started_at=None, ended_at=None, due_at=place.due_at, ends_by=None,
+        parameters=draft.parameters, inputs=draft.inputs, preference=place.preference, kept_for=place.kept_for,
     )  # fmt: skip
 
 
@@ -163,6 +175,11 @@ def save(tx: Tx, changes: Collection[tuple[Job, Job]]) -> int:
     return tx.run_many(_SAVE, [(*_changed(after), before.key, before.revision) for before, after in changes])
 
 
+def touch(tx: Tx, job: Job) -> int:
+    """Note when a job was heard of and is due, if it still is as it was; return how many were."""
+    return tx.run(_TOUCH, (micros(job.touched_at), micros(job.due_at), job.key, job.revision))
+
+
 def loads(tx: Tx, worker: str) -> list[Load]:
     return [Load(*row) for row in tx.all(_LOADS, (worker,))]
 
@@ -172,6 +189,11 @@ def held_by(tx: Tx, worker: str) -> list[Held]:
         Held(job_id, _STATES[state], epoch, Wish(wish) if wish else None)
         for job_id, state, epoch, wish in tx.all(_HELD_BY, (worker,))
     ]
+
+
+def held(tx: Tx, pool: str, worker: str) -> list[Job]:
+    """All jobs that a worker holds, as they are now and stay until this transaction ends."""
+    return [_job(row) for row in tx.all(_HELD, (worker, pool))]
 
 
 def overdue(tx: Tx, pool: str, most: int) -> list[Job]:
@@ -217,10 +239,17 @@ def _job(row: Row) -> Job:
         Cause(row[5]) if row[5] else None,
         *row[6:23],
         *(None if value is None else EPOCH + _span(microseconds=value) for value in row[23:32]),
-        msgspec.Raw(row[32].encode()),
-        msgspec.Raw(row[33].encode()),
+        msgspec.Raw(row[36].encode()),
+        msgspec.Raw(row[37].encode()),
+        Preference(row[32], bool(row[33])) if row[32] else None,
+        row[34],
+        msgspec.Raw(row[35].encode()) if row[35] else None,
     )
     return Job(*values)
+
+
+def _preferred(preference: Preference | None) -> Row:
+    return (None, 0) if preference is None else (preference.worker, int(preference.is_pinned))
 
 
 def _changed(job: Job) -> Row:
@@ -229,5 +258,6 @@ def _changed(job: Job) -> Row:
         job.revision, job.worker, job.slurm_job_id, job.output_artifact_id, job.log_artifact_id, job.detail,
         job.phase, job.message, job.progress, micros(job.moved_at), micros(job.touched_at), micros(job.claimed_at),
         micros(job.submitted_at), micros(job.started_at), micros(job.ended_at), micros(job.due_at),
-        micros(job.ends_by),
+        micros(job.ends_by), *_preferred(job.preference), job.kept_for,
+        None if job.remarks is None else bytes(job.remarks).decode(),
     )  # fmt: skip

@@ -12,11 +12,13 @@ from cableferry.store.tx import Row, Tx, moment, statement
 
 _STATES = {state.value: state for state in State}
 _NO_LANE: Lane = ("", None)
+NOBODY = ""
+"""In place of a worker: the jobs of a lane that are kept for no worker."""
 
 # the order of a lane is decided here: priority, then age; SKIP LOCKED lets servers claim side by side.
-# no profile is an empty one, as in the index: Postgres would sort a whole lane found by IS NULL
+# no profile is an empty one, as in the index, and so is nobody: Postgres would sort a whole lane found by IS NULL
 _LANE = """SELECT key, priority FROM jobs
-    WHERE pool = ? AND state = 'ready' AND processor = ? AND coalesce(profile, '') = ?"""
+    WHERE pool = ? AND state = 'ready' AND processor = ? AND coalesce(profile, '') = ? AND coalesce(kept_for, '') = ?"""
 _QUEUE = "SELECT key, priority FROM jobs WHERE pool = ? AND state = 'ready'"
 _IN_ORDER = " ORDER BY priority DESC, key LIMIT ?"
 _LANE_HEAD = statement("lane_head", _LANE + _IN_ORDER)
@@ -75,23 +77,23 @@ class Tally(msgspec.Struct, frozen=True, gc=False):
     jobs: int
 
 
-def lane_head(tx: Tx, pool: str, lane: Lane, most: int) -> list[Row]:
-    """(key, priority) of the first ready jobs of a lane."""
+def lane_head(tx: Tx, pool: str, lane: Lane, most: int, kept_for: str = NOBODY) -> list[Row]:
+    """(key, priority) of the first ready jobs of a lane that are kept for this worker, or for nobody."""
     processor, profile = lane
-    return tx.all(_LANE_HEAD, (pool, processor, profile or "", most))
+    return tx.all(_LANE_HEAD, (pool, processor, profile or "", kept_for, most))
 
 
-def lane_head_locked(tx: Tx, pool: str, lane: Lane, most: int) -> list[Row]:
+def lane_head_locked(tx: Tx, pool: str, lane: Lane, most: int, kept_for: str = NOBODY) -> list[Row]:
     """The same, kept from every other claim until this transaction ends."""
     processor, profile = lane
-    return tx.all(_LANE_LOCKED, (pool, processor, profile or "", most))
+    return tx.all(_LANE_LOCKED, (pool, processor, profile or "", kept_for, most))
 
 
 def page_of_two(tx: Tx, pool: str, lanes: Sequence[Lane], page: Page) -> list[int]:
     """Keys of the ready jobs of at most two lanes as one queue, however far into it."""
     first, second = (*lanes, _NO_LANE, _NO_LANE)[:2]
     end = page.offset + page.limit
-    asked = [part for processor, profile in (first, second) for part in (pool, processor, profile or "", end)]
+    asked = [part for processor, profile in (first, second) for part in (pool, processor, profile or "", NOBODY, end)]
     return [row[0] for row in tx.all(_TWO_LANES_PAGE, (*asked, page.limit, page.offset))]
 
 

@@ -10,7 +10,7 @@ from cableferry.store.tx import EPOCH, Row, Tx, micros, moment, statement
 
 _COLUMNS = (
     "id, pool, hostname, offers, registered_at, seen_at, session_id, session_host, session_pid, session_started_at,"
-    " session_seen_at"
+    " session_seen_at, info"
 )
 _GET = statement("worker_by_id", f"SELECT {_COLUMNS} FROM workers WHERE id = ?")
 # two claims of one worker must not both count its free slots: the second waits for the first
@@ -25,22 +25,35 @@ _LOCK_NAME = statement(
 )
 _PUT = statement(
     "worker_registered",
-    f"""INSERT INTO workers ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    f"""INSERT INTO workers ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET pool = excluded.pool, hostname = excluded.hostname, offers = excluded.offers,
     seen_at = excluded.seen_at, session_id = excluded.session_id, session_host = excluded.session_host,
     session_pid = excluded.session_pid, session_started_at = excluded.session_started_at,
-    session_seen_at = excluded.session_seen_at""",
+    session_seen_at = excluded.session_seen_at, info = excluded.info""",
 )
 _SEEN = statement("worker_seen", "UPDATE workers SET seen_at = ? WHERE id = ?")
 _SESSION_SEEN = statement(
     "session_seen", "UPDATE workers SET seen_at = ?, session_seen_at = ? WHERE id = ? AND session_id = ?"
 )
+# what a worker says of itself stays until it says something else
+_HEARD = statement(
+    "worker_heard",
+    "UPDATE workers SET seen_at = ?, due_at = ?, info = coalesce(?, info) WHERE id = ? AND pool = ?",
+)
+_OVERDUE = statement(
+    "overdue_workers",
+    sqlite="SELECT id FROM workers WHERE pool = ? AND due_at <= ? ORDER BY due_at LIMIT ?",
+    postgres="""SELECT id FROM workers WHERE pool = ? AND due_at <= ? ORDER BY due_at LIMIT ?
+    FOR UPDATE SKIP LOCKED""",
+)
+_EXPECT_NOTHING = statement("worker_expected_no_more", "UPDATE workers SET due_at = NULL WHERE id = ?")
 _FORGIVE = statement(
-    "forgive_sessions",
-    "UPDATE workers SET session_seen_at = session_seen_at + ? WHERE session_seen_at IS NOT NULL",
+    "forgive_workers",
+    """UPDATE workers SET session_seen_at = session_seen_at + ?, due_at = due_at + ?
+    WHERE session_seen_at IS NOT NULL OR due_at IS NOT NULL""",
 )
 _LIST = statement("workers_of_pool", f"SELECT {_COLUMNS} FROM workers WHERE pool = ? ORDER BY id")
-_DELETE = statement("worker_deleted", "DELETE FROM workers WHERE id = ?")
+_DELETE = statement("worker_deleted", "DELETE FROM workers WHERE id = ? AND pool = ?")
 
 _DECODE = msgspec.json.Decoder(tuple[Offer, ...])
 
@@ -66,7 +79,8 @@ def put(tx: Tx, worker: Worker) -> None:
     session = (s.id, s.host, s.pid, micros(s.started_at), micros(worker.session_seen_at)) if s else (None,) * 5
     offers = msgspec.json.encode(worker.offers).decode()
     times = (micros(worker.registered_at), micros(worker.seen_at))
-    tx.run(_PUT, (worker.id, worker.pool, worker.hostname, offers, *times, *session))
+    info = None if worker.info is None else bytes(worker.info).decode()
+    tx.run(_PUT, (worker.id, worker.pool, worker.hostname, offers, *times, *session, info))
 
 
 def seen(tx: Tx, id: str, session: str | None) -> int:
@@ -77,24 +91,40 @@ def seen(tx: Tx, id: str, session: str | None) -> int:
     return tx.run(_SEEN, (now, id))
 
 
+def heard(tx: Tx, pool: str, id: str, info: msgspec.Raw | None, due_at: datetime | None) -> int:
+    """Note that a worker of a pool lives, what it says of itself, and when it must be heard of again."""
+    said = None if info is None else bytes(info).decode()
+    return tx.run(_HEARD, (micros(tx.now), micros(due_at), said, id, pool))
+
+
+def overdue(tx: Tx, pool: str, most: int) -> list[str]:
+    """Workers that should have been heard of by now, the longest overdue first."""
+    return [row[0] for row in tx.all(_OVERDUE, (pool, micros(tx.now), most))]
+
+
+def expect_nothing(tx: Tx, id: str) -> None:
+    """Until the worker is heard of again."""
+    tx.run(_EXPECT_NOTHING, (id,))
+
+
 def forgive(tx: Tx, silence_micros: int) -> int:
-    """Move on when every session was last heard of by what nobody could have used."""
-    return tx.run(_FORGIVE, (silence_micros,))
+    """Move on what is expected of every session and worker by what nobody could have used."""
+    return tx.run(_FORGIVE, (silence_micros, silence_micros))
 
 
 def of_pool(tx: Tx, pool: str) -> list[Worker]:
     return [_worker(row) for row in tx.all(_LIST, (pool,))]
 
 
-def delete(tx: Tx, id: str) -> int:
-    return tx.run(_DELETE, (id,))
+def delete(tx: Tx, pool: str, id: str) -> int:
+    return tx.run(_DELETE, (id, pool))
 
 
 def _worker(row: Row) -> Worker:
     session = Session(row[6], row[7], row[8], moment(row[9])) if row[6] else None
-    return Worker(
-        row[0], row[1], row[2], _DECODE.decode(row[3]), _time(row[4]), _time(row[5]), session, moment(row[10])
-    )
+    seen = (_time(row[4]), _time(row[5]))
+    info = msgspec.Raw(row[11].encode()) if row[11] else None
+    return Worker(row[0], row[1], row[2], _DECODE.decode(row[3]), *seen, session, moment(row[10]), info)
 
 
 def _time(value: int) -> datetime:

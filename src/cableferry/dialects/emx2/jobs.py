@@ -74,7 +74,7 @@ def find(tx: Tx, call: Call) -> Answer:
 
 
 def get(tx: Tx, call: Call) -> Answer:
-    return _shown(tx, jobs.get(tx, call.path["job_id"]))
+    return _shown(tx, jobs.get(tx, _contract(call).rules, call.path["job_id"]))
 
 
 def claim(tx: Tx, call: Call) -> Answer:
@@ -111,18 +111,18 @@ def delete(tx: Tx, call: Call) -> None:
 
 
 def history(tx: Tx, call: Call) -> bodies.TransitionList:
-    job_id = call.path["job_id"]
-    job = jobs.get(tx, job_id)
-    transitions = jobs.history(tx, job_id, call.query.after)
+    job_id, rules = call.path["job_id"], _contract(call).rules
+    job = jobs.get(tx, rules, job_id)
+    transitions = jobs.history(tx, rules, job_id, call.query.after)
     items = [bodies.transition(job_id, f"{job_id}/{each.seq}", each) for each in transitions]
     links = {"self": Link(f"{PREFIX}/jobs/{job_id}/transitions", "GET")}
     return bodies.TransitionList(items, len(items), words.WORDS[job.state], links)
 
 
 def explain(tx: Tx, call: Call) -> bodies.ExplainBody:
-    job_id = call.path["job_id"]
-    job = jobs.get(tx, job_id)
-    why = explaining.job(tx, _contract(call).rules, job_id, words.slurm_reason)
+    job_id, rules = call.path["job_id"], _contract(call).rules
+    job = jobs.get(tx, rules, job_id)
+    why = explaining.job(tx, rules, job_id, words.slurm_reason)
     links = {"self": Link(f"{PREFIX}/jobs/{job_id}/explain", "GET"), "job": Link(f"{PREFIX}/jobs/{job_id}", "GET")}
     return bodies.ExplainBody(job_id, words.WORDS[job.state], why.code, why.sentence, why.facts, links)
 

@@ -30,12 +30,12 @@ def register(tx: Tx, call: Call) -> bodies.WorkerBody:
 
 def heartbeat(tx: Tx, call: Call) -> bodies.HeartbeatAnswer:
     speaker = speakers.speaker(tx, call, call.path["worker_id"])
-    workers.heartbeat(tx, speaker.worker, speaker.session)
+    workers.heartbeat(tx, _contract(call).rules, speaker.worker, speaker.session)
     return bodies.HeartbeatAnswer(speaker.worker)
 
 
 def get(tx: Tx, call: Call) -> bodies.WorkerBody:
-    return bodies.worker(workers.get(tx, call.path["worker_id"]))
+    return bodies.worker(workers.get(tx, _contract(call).rules, call.path["worker_id"]))
 
 
 def find(tx: Tx, call: Call) -> bodies.WorkerList:
@@ -44,7 +44,7 @@ def find(tx: Tx, call: Call) -> bodies.WorkerList:
 
 
 def delete(tx: Tx, call: Call) -> None:
-    workers.delete(tx, call.path["worker_id"])
+    workers.delete(tx, _contract(call).rules, call.path["worker_id"])
 
 
 def sync(tx: Tx, call: Call) -> bodies.SyncAnswer:

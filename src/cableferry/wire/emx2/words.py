@@ -2,7 +2,7 @@
 
 from cableferry.core.artifacts import Stage
 from cableferry.core.errors import Invalid
-from cableferry.core.jobs import Cause, State
+from cableferry.core.jobs import Cause, State, Wish
 from cableferry.core.machine import Machine
 
 WORDS: dict[State, str] = {
@@ -65,6 +65,11 @@ def state(word: str) -> State:
         return STATES[word]
     except KeyError:
         raise Invalid(f"unknown status {word[:40]!r}: use one of {', '.join(STATES)}") from None
+
+
+def word(state: State, wish: Wish | None = None, cause: Cause | None = None) -> str:
+    """How the protocol spells where a job is, whatever somebody wishes of it and why ever it ended."""
+    return WORDS[state]
 
 
 def cause(state: State, detail: str | None) -> Cause | None:
