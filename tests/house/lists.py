@@ -34,6 +34,7 @@ LIBRARIES = {
     "argon2": Library("argon2-cffi", "server", ("server",)),
     "joserfc": Library("joserfc", "server", ("server",)),
     "obstore": Library("obstore", "server", ("store",)),
+    "duckdb": Library("duckdb", "query", ("cli/querying.py",)),
     "opentelemetry": Library("opentelemetry-sdk", "otel", ("server",)),
 }
 

@@ -13,6 +13,7 @@ from cableferry.cli.lazy import Group, Place
 COMMANDS = {
     "serve": Place("serve", "serve", "Run the server."),
     "jobs": Place("jobs", "jobs", "Submit, follow and end jobs."),
+    "artifacts": Place("artifacts", "artifacts", "Bring, fetch and look at artifacts."),
     "workers": Place("workers", "workers", "See and remove workers."),
     "credentials": Place("credentials", "credentials", "Give workers their secrets."),
     "users": Place("users", "users", "Manage accounts, on the server's machine."),
