@@ -74,3 +74,26 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     subprocess.run(["bash", "-c", f"({program}) 2>{tmp_path}/err | head -c 1 >/dev/null"], check=True)
 
     assert ((tmp_path / "code").read_text(), (tmp_path / "err").read_text()) == ("0\n", "")
+
+
+@pytest.mark.parametrize(
+    ("library", "arguments", "extra"),
+    [
+        ("uvicorn", ("serve", "--auth-off", "--port", "0"), "server"),
+        ("uvicorn", ("openapi",), "server"),
+        ("apsw", ("users", "create", "ada", "--no-password"), "server"),
+        ("psycopg", ("db", "upgrade", "--database", "postgresql://localhost/none"), "postgres"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else value,
+)
+def test_what_a_head_node_does_not_install_is_named(
+    tmp_path: Path, library: str, arguments: tuple[str, ...], extra: str
+) -> None:
+    (tmp_path / f"{library}.py").write_text(f"raise ModuleNotFoundError('none', name='{library}')\n")
+
+    ended = ferry(
+        tmp_path, *arguments, more={"PYTHONPATH": str(tmp_path), "CABLEFERRY_DATABASE__DATA_DIR": str(tmp_path)}
+    )
+
+    assert (ended.code, library in ended.err, f"cableferry[{extra}]" in ended.err) == (1, True, True)
+    assert "Traceback" not in ended.err

@@ -9,6 +9,9 @@ from cableferry.cli.exits import Exit, Failure
 
 F = TypeVar("F", bound=Callable[..., object])
 
+# libraries of extras other than the server's own
+_EXTRAS = {"psycopg": "postgres", "opentelemetry": "otel"}
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, and errors as JSON too.")
 
 
@@ -22,6 +25,17 @@ class Command(click.Command):
             return super().invoke(ctx)
         except troubles.KNOWN as error:
             raise troubles.failure(error) from error
+        except ModuleNotFoundError as error:
+            raise _missing(error) from error
+
+
+def _missing(error: ModuleNotFoundError) -> Exception:
+    """A library of an extra that is not installed, as a sentence; anything else is a bug."""
+    library = (error.name or "").partition(".")[0]
+    if library in ("", "cableferry"):
+        return error
+    extra = _EXTRAS.get(library, "server")
+    return Failure(f"this needs {library}, which is not installed: pip install 'cableferry[{extra}]'", Exit.OTHER)
 
 
 def command(name: str, summary: str, examples: str = "") -> Callable[[Callable[..., object]], Command]:

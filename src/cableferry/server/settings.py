@@ -276,7 +276,9 @@ class RatesSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class OtelSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Traces for an OpenTelemetry collector."""
 
-    endpoint: Annotated[str | None, _doc("OTLP/HTTP endpoint; without one no trace leaves the server.")] = None
+    endpoint: Annotated[
+        str | None, _doc("Where spans go by OTLP/HTTP, such as `http://localhost:4318/v1/traces`; without it none do.")
+    ] = None
     service_name: Annotated[str, _doc("Name of this server in the traces.")] = "cableferry"
     sample_ratio: Annotated[Annotated[float, Meta(ge=0, le=1)], _doc("Share of requests that are traced.")] = 1.0
 

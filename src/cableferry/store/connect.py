@@ -83,7 +83,8 @@ def driver(module: str) -> Any:
     try:
         return importlib.import_module(f"cableferry.store.{module}")
     except ModuleNotFoundError as error:
-        raise BadUrl(f"this database needs {error.name}, which is not installed here") from error
+        extra = "postgres" if module.startswith("postgres") else "server"
+        raise BadUrl(f"this database needs {error.name}, which comes with cableferry[{extra}]") from error
 
 
 def _require_current(url: str) -> None:
