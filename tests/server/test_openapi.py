@@ -65,6 +65,20 @@ def test_a_timestamp_may_be_what_the_server_takes(text: str) -> None:
     assert signing.parse_timestamp(text)
 
 
+def test_every_list_of_pages_counts_in_a_header_and_every_delay_says_how_long() -> None:
+    pages = {path for method, path, operation in _operations() if _headers(operation, "X-Total-Count") == {"200"}}
+    delays = [_headers(operation, "Retry-After") for _, _, operation in _operations()]
+
+    assert {"/api/hpc/jobs", "/api/hpc/artifacts"} <= pages
+    assert "/api/hpc/workers" not in pages
+    assert {"429", "503"} == set.union(*delays)
+
+
+def _headers(operation: dict[str, Any], name: str) -> set[str]:
+    """The statuses whose answers carry this header."""
+    return {status for status, answer in operation["responses"].items() if name in answer["headers"]}
+
+
 def test_health_needs_no_security() -> None:
     assert DOCUMENT["paths"]["/api/hpc/health"]["get"]["security"] == []
 

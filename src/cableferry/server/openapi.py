@@ -88,7 +88,10 @@ def _bodies(endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Documen
 
 
 def _responses(endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Document]]:
-    success: Document = {"description": HTTPStatus(endpoint.status).phrase, "headers": parameters.ANSWERED}
+    success: Document = {
+        "description": HTTPStatus(endpoint.status).phrase,
+        "headers": parameters.answered(endpoint),
+    }
     if endpoint.answer is Content:
         success["content"] = {"*/*": _BYTES}
         yield "206", success | {"description": HTTPStatus(206).phrase}
@@ -102,7 +105,7 @@ def _responses(endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Docu
             str(status),
             {
                 "description": HTTPStatus(status).phrase,
-                "headers": parameters.ANSWERED,
+                "headers": parameters.refused(status),
                 "content": _PROBLEM,
             },
         )

@@ -16,12 +16,28 @@ ANSWERED: Document = {
     "X-Trace-Id": {"schema": {"type": "string"}, "description": "Finds this request in the server's log."},
     "X-Request-Id": {"schema": {"type": "string"}, "description": "The request's own id, when it had one."},
 }
+_COUNTED: Document = {
+    "X-Total-Count": {"schema": {"type": "string"}, "description": "How many there are on all pages."},
+}
+_PUT_OFF: Document = {
+    "Retry-After": {"schema": {"type": "string"}, "description": "Seconds after which it is worth another try."},
+}
 _UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 _TIME = (
     r"^([0-9]{1,10}|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
     r"(\.[0-9]{1,9})?(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])?)$"
 )
 _PRINTABLE = "^[!-~]+$"
+
+
+def answered(endpoint: Endpoint) -> Document:
+    """The headers of an answer that is no refusal; whatever counts a whole list says so in a header too."""
+    fields = getattr(endpoint.answer, "__struct_fields__", ())
+    return ANSWERED | _COUNTED if "total_count" in fields else ANSWERED
+
+
+def refused(status: int) -> Document:
+    return ANSWERED | _PUT_OFF if status in (429, 503) else ANSWERED
 
 
 def of(endpoint: Endpoint) -> Iterator[Document]:
