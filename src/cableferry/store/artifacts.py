@@ -10,9 +10,9 @@ from cableferry.core.artifacts import Artifact, Draft, Filter, Residence, Stage,
 from cableferry.core.paging import Page
 from cableferry.store.tx import Row, Statement, Tx, micros, moment, statement
 
-_COLUMNS = """key, id, state, revision, type, format, residence, name, metadata, content_url, job_id, sha256,
+COLUMNS = """key, id, state, revision, type, format, residence, name, metadata, content_url, job_id, sha256,
     declared_sha256, size_bytes, table_schema, schema_error, detail, created_by, created_at, touched_at, committed_at"""
-_FROM = f"SELECT {_COLUMNS} FROM artifacts"
+_FROM = f"SELECT {COLUMNS} FROM artifacts"
 _IDS = "(SELECT value FROM json_each(?))"
 _PG_IDS = "(SELECT json_array_elements_text(?::json))"
 _STAGES = {stage.value: stage for stage in Stage}
@@ -104,13 +104,13 @@ def add(tx: Tx, id: str, draft: Draft) -> Artifact:
 
 def get(tx: Tx, id: str) -> Artifact | None:
     row = tx.one(_GET, (id,))
-    return _artifact(row) if row else None
+    return artifact_of(row) if row else None
 
 
 def lock(tx: Tx, id: str) -> Artifact | None:
     """The artifact as it is now and stays until this transaction ends."""
     row = tx.one(_LOCK, (id,))
-    return _artifact(row) if row else None
+    return artifact_of(row) if row else None
 
 
 def find_many(tx: Tx, ids: Collection[str]) -> dict[str, Artifact]:
@@ -124,19 +124,19 @@ def hold_many(tx: Tx, ids: Collection[str]) -> dict[str, Artifact]:
 
 def newest_named(tx: Tx, name: str) -> Artifact | None:
     row = tx.one(_NEWEST_NAMED, (name,))
-    return _artifact(row) if row else None
+    return artifact_of(row) if row else None
 
 
 def stalled(tx: Tx, before: datetime, most: int) -> list[Artifact]:
     """Open artifacts that nothing was sent to since then, the longest silent first."""
-    return [_artifact(row) for row in tx.all(_STALLED, (micros(before), most))]
+    return [artifact_of(row) for row in tx.all(_STALLED, (micros(before), most))]
 
 
 def find(tx: Tx, wanted: Filter, page: Page, newest_first: bool = False) -> list[Artifact]:
     """A page in the order of age."""
     search, params = _asked(wanted)
     rows = tx.all(search.newest if newest_first else search.oldest, (*params, page.limit, page.offset))
-    return [_artifact(row) for row in rows]
+    return [artifact_of(row) for row in rows]
 
 
 def count(tx: Tx, wanted: Filter) -> int:
@@ -188,14 +188,14 @@ def _pattern(search: str | None) -> tuple[str | None, str, str]:
 
 
 def _by_id(rows: Sequence[Row]) -> dict[str, Artifact]:
-    return {row[1]: _artifact(row) for row in rows}
+    return {row[1]: artifact_of(row) for row in rows}
 
 
 def _json(values: Collection[str]) -> str:
     return msgspec.json.encode(list(values)).decode()
 
 
-def _artifact(row: Row) -> Artifact:
+def artifact_of(row: Row) -> Artifact:
     values = (
         *row[:2],
         _STAGES[row[2]],

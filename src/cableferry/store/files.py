@@ -10,10 +10,10 @@ from cableferry.core.artifacts import Description, File, Role
 from cableferry.core.paging import Page
 from cableferry.store.tx import Row, Tx, micros, moment, statement
 
-_COLUMNS = "key, artifact_key, path, id, role, sha256, size_bytes, content_type, blob_key, seq, created_at"
+COLUMNS = "key, artifact_key, path, id, role, sha256, size_bytes, content_type, blob_key, seq, created_at"
 _ROLES = {role.value: role for role in Role}
 # behind every path that begins with a prefix: no path holds this character's successor in its place
-_END = "\U0010ffff"
+END = "\U0010ffff"
 
 # the next number of arrival: files of one artifact come one after the other, since each locks the artifact
 _PUT = statement(
@@ -24,11 +24,11 @@ _PUT = statement(
     size_bytes = excluded.size_bytes, content_type = excluded.content_type, blob_key = excluded.blob_key,
     seq = excluded.seq, created_at = excluded.created_at RETURNING key, id""",
 )
-_GET = statement("file_by_path", f"SELECT {_COLUMNS} FROM files WHERE artifact_key = ? AND path = ?")
-_ALL = statement("files_of_artifact", f"SELECT {_COLUMNS} FROM files WHERE artifact_key = ? ORDER BY path")
+_GET = statement("file_by_path", f"SELECT {COLUMNS} FROM files WHERE artifact_key = ? AND path = ?")
+_ALL = statement("files_of_artifact", f"SELECT {COLUMNS} FROM files WHERE artifact_key = ? ORDER BY path")
 _PAGE = statement(
     "files_page",
-    f"""SELECT {_COLUMNS} FROM files WHERE artifact_key = ? AND path >= ? AND path < ? AND path > ?
+    f"""SELECT {COLUMNS} FROM files WHERE artifact_key = ? AND path >= ? AND path < ? AND path > ?
     ORDER BY path LIMIT ? OFFSET ?""",
 )
 _COUNT = statement("files_count", "SELECT count(*) FROM files WHERE artifact_key = ? AND path >= ? AND path < ?")
@@ -101,21 +101,21 @@ def put(tx: Tx, file: File) -> File:
 
 def get(tx: Tx, artifact_key: int, path: str) -> File | None:
     row = tx.one(_GET, (artifact_key, path))
-    return _file(row) if row else None
+    return file_of(row) if row else None
 
 
 def of_artifact(tx: Tx, artifact_key: int) -> list[File]:
-    return [_file(row) for row in tx.all(_ALL, (artifact_key,))]
+    return [file_of(row) for row in tx.all(_ALL, (artifact_key,))]
 
 
 def page(tx: Tx, artifact_key: int, prefix: str, page: Page) -> list[File]:
     """Files by path, those that begin with the prefix; behind `page.after`, when it is given."""
-    params = (artifact_key, prefix, prefix + _END, page.after or "", page.limit, page.offset)
-    return [_file(row) for row in tx.all(_PAGE, params)]
+    params = (artifact_key, prefix, prefix + END, page.after or "", page.limit, page.offset)
+    return [file_of(row) for row in tx.all(_PAGE, params)]
 
 
 def count(tx: Tx, artifact_key: int, prefix: str = "") -> int:
-    return int(cast(Row, tx.one(_COUNT, (artifact_key, prefix, prefix + _END)))[0])
+    return int(cast(Row, tx.one(_COUNT, (artifact_key, prefix, prefix + END)))[0])
 
 
 def delete(tx: Tx, file: File) -> int:
@@ -127,7 +127,7 @@ def new(artifact_key: int, id: str, said: Description, seq: int, now: datetime) 
     return File(0, artifact_key, said.path, id, said.role, None, None, said.content_type, None, seq, now)
 
 
-def _file(row: Row) -> File:
+def file_of(row: Row) -> File:
     role = _ROLES[row[4]] if row[4] else None
     values = (*row[:4], role, *row[5:10], moment(row[10]))
     return File(*values)

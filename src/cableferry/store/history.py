@@ -16,6 +16,7 @@ _HISTORY = {
     "output_artifact_id": "text", "log_artifact_id": "text", "phase": "text", "message": "text",
     "progress": "float8", "remarks": "text",
 }  # fmt: skip
+COLUMNS = ", ".join(_HISTORY)
 _RECORD = statement(
     "transition_added",
     sqlite=f"INSERT INTO transitions ({', '.join(_HISTORY)}) VALUES ({', '.join('?' * len(_HISTORY))})",
@@ -24,11 +25,11 @@ _RECORD = statement(
 )
 _HISTORY_OF = statement(
     "history_of_job",
-    f"SELECT {', '.join(_HISTORY)} FROM transitions WHERE job_key = ? AND seq > ? ORDER BY seq LIMIT ?",
+    f"SELECT {COLUMNS} FROM transitions WHERE job_key = ? AND seq > ? ORDER BY seq LIMIT ?",
 )
 _REPORTS_OF = statement(
     "reports_of_state",
-    f"""SELECT {", ".join(_HISTORY)} FROM transitions WHERE job_key = ? AND attempt = ? AND new = ?
+    f"""SELECT {COLUMNS} FROM transitions WHERE job_key = ? AND attempt = ? AND new = ?
     ORDER BY seq DESC LIMIT 100""",
 )
 
@@ -38,12 +39,12 @@ def record(tx: Tx, transitions: Collection[Transition]) -> None:
 
 
 def of_job(tx: Tx, job_key: int, after: int, most: int) -> list[Transition]:
-    return [_transition(row) for row in tx.all(_HISTORY_OF, (job_key, after, most))]
+    return [transition_of(row) for row in tx.all(_HISTORY_OF, (job_key, after, most))]
 
 
 def reports(tx: Tx, job: Job, state: State) -> list[Transition]:
     """The latest reports of one state in the job's present attempt, newest first."""
-    return [_transition(row) for row in tx.all(_REPORTS_OF, (job.key, job.attempt, state.value))]
+    return [transition_of(row) for row in tx.all(_REPORTS_OF, (job.key, job.attempt, state.value))]
 
 
 def _history_row(t: Transition) -> Row:
@@ -55,7 +56,7 @@ def _history_row(t: Transition) -> Row:
     )  # fmt: skip
 
 
-def _transition(row: Row) -> Transition:
+def transition_of(row: Row) -> Transition:
     values = (
         *row[:4],
         _STATES[row[4]] if row[4] else None,

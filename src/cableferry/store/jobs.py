@@ -15,8 +15,8 @@ from cableferry.store.tx import EPOCH, Row, Tx, micros, statement
 # bodies by subquery: joined rows of this width cost SQLite ten times as much to read
 _PLAIN = Job.__struct_fields__[:32]
 _PLACED = ("preferred_worker", "is_pinned", "kept_for", "remarks")
-_COLUMNS = ", ".join(f"j.{name}" for name in (*_PLAIN, *_PLACED))
-_COLUMNS += """, (SELECT b.parameters FROM job_bodies b WHERE b.job_key = j.key),
+COLUMNS = ", ".join(f"j.{name}" for name in (*_PLAIN, *_PLACED))
+COLUMNS += """, (SELECT b.parameters FROM job_bodies b WHERE b.job_key = j.key),
     (SELECT b.inputs FROM job_bodies b WHERE b.job_key = j.key)"""
 _FROM = "FROM jobs j"
 _IDS = "(SELECT value FROM json_each(?))"
@@ -33,27 +33,27 @@ _INSERT = statement(
     VALUES (?, ?, ?, 1, 0, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key""",
 )
 _INSERT_BODY = statement("job_body_added", "INSERT INTO job_bodies (job_key, parameters, inputs) VALUES (?, ?, ?)")
-_GET = statement("job_by_id", f"SELECT {_COLUMNS} {_FROM} WHERE j.id = ?")
+_GET = statement("job_by_id", f"SELECT {COLUMNS} {_FROM} WHERE j.id = ?")
 _LOCK = statement(
     "job_by_id_locked",
-    sqlite=f"SELECT {_COLUMNS} {_FROM} WHERE j.id = ?",
-    postgres=f"SELECT {_COLUMNS} {_FROM} WHERE j.id = ? FOR UPDATE OF j",
+    sqlite=f"SELECT {COLUMNS} {_FROM} WHERE j.id = ?",
+    postgres=f"SELECT {COLUMNS} {_FROM} WHERE j.id = ? FOR UPDATE OF j",
 )
 _LOCK_MANY = statement(
     "jobs_by_ids_locked",
-    sqlite=f"SELECT {_COLUMNS} {_FROM} WHERE j.id IN {_IDS}",
-    postgres=f"SELECT {_COLUMNS} {_FROM} WHERE j.id IN {_PG_IDS} ORDER BY j.key FOR UPDATE OF j",
+    sqlite=f"SELECT {COLUMNS} {_FROM} WHERE j.id IN {_IDS}",
+    postgres=f"SELECT {COLUMNS} {_FROM} WHERE j.id IN {_PG_IDS} ORDER BY j.key FOR UPDATE OF j",
 )
 _BY_KEYS = statement(
     "jobs_by_keys",
-    sqlite=f"SELECT {_COLUMNS} {_FROM} WHERE j.key IN {_IDS}",
-    postgres=f"SELECT {_COLUMNS} {_FROM} WHERE j.key IN {_PG_KEYS}",
+    sqlite=f"SELECT {COLUMNS} {_FROM} WHERE j.key IN {_IDS}",
+    postgres=f"SELECT {COLUMNS} {_FROM} WHERE j.key IN {_PG_KEYS}",
 )
 
 _FIND_MANY = statement(
     "jobs_by_ids",
-    sqlite=f"SELECT {_COLUMNS} {_FROM} WHERE j.id IN {_IDS}",
-    postgres=f"SELECT {_COLUMNS} {_FROM} WHERE j.id IN {_PG_IDS}",
+    sqlite=f"SELECT {COLUMNS} {_FROM} WHERE j.id IN {_IDS}",
+    postgres=f"SELECT {COLUMNS} {_FROM} WHERE j.id IN {_PG_IDS}",
 )
 
 # what a change may touch, with the type of each on Postgres, in the order of _changed
@@ -80,9 +80,9 @@ _LOADS = statement(
 _HELD_BY = statement(
     "held_by_worker", f"SELECT id, state, epoch, wish FROM jobs WHERE worker = ? AND {_IS_HELD} ORDER BY key"
 )
-_ALL_HELD = f"SELECT {_COLUMNS} {_FROM} WHERE j.worker = ? AND j.pool = ? AND {_IS_HELD} ORDER BY j.key"
+_ALL_HELD = f"SELECT {COLUMNS} {_FROM} WHERE j.worker = ? AND j.pool = ? AND {_IS_HELD} ORDER BY j.key"
 _HELD = statement("held_jobs_of_worker", sqlite=_ALL_HELD, postgres=_ALL_HELD + " FOR UPDATE OF j")
-_LATE = f"SELECT {_COLUMNS} {_FROM} WHERE j.due_at <= ? AND j.pool = ? ORDER BY j.due_at LIMIT ?"
+_LATE = f"SELECT {COLUMNS} {_FROM} WHERE j.due_at <= ? AND j.pool = ? ORDER BY j.due_at LIMIT ?"
 _OVERDUE = statement(
     "overdue_jobs",
     sqlite=_LATE,
@@ -145,29 +145,29 @@ def add(tx: Tx, id: str, pool: str, draft: Draft, place: Place = ANYWHERE) -> Jo
 
 def get(tx: Tx, id: str) -> Job | None:
     row = tx.one(_GET, (id,))
-    return _job(row) if row else None
+    return job_of(row) if row else None
 
 
 def lock(tx: Tx, id: str) -> Job | None:
     """The job as it is now and stays until this transaction ends."""
     row = tx.one(_LOCK, (id,))
-    return _job(row) if row else None
+    return job_of(row) if row else None
 
 
 def lock_many(tx: Tx, ids: Collection[str]) -> dict[str, Job]:
-    jobs = (_job(row) for row in tx.all(_LOCK_MANY, (_json(ids),)))
+    jobs = (job_of(row) for row in tx.all(_LOCK_MANY, (_json(ids),)))
     return {job.id: job for job in jobs}
 
 
 def find_many(tx: Tx, ids: Collection[str]) -> dict[str, Job]:
-    jobs = (_job(row) for row in tx.all(_FIND_MANY, (_json(ids),)))
+    jobs = (job_of(row) for row in tx.all(_FIND_MANY, (_json(ids),)))
     return {job.id: job for job in jobs}
 
 
 def by_keys(tx: Tx, keys: Sequence[int]) -> list[Job]:
     """The jobs under these keys, in this order."""
     found = {row[0]: row for row in tx.all(_BY_KEYS, (_json(keys),))}
-    return [_job(found[key]) for key in keys if key in found]
+    return [job_of(found[key]) for key in keys if key in found]
 
 
 def save(tx: Tx, changes: Collection[tuple[Job, Job]]) -> int:
@@ -193,12 +193,12 @@ def held_by(tx: Tx, worker: str) -> list[Held]:
 
 def held(tx: Tx, pool: str, worker: str) -> list[Job]:
     """All jobs that a worker holds, as they are now and stay until this transaction ends."""
-    return [_job(row) for row in tx.all(_HELD, (worker, pool))]
+    return [job_of(row) for row in tx.all(_HELD, (worker, pool))]
 
 
 def overdue(tx: Tx, pool: str, most: int) -> list[Job]:
     """Held jobs whose due time has passed, the longest overdue first."""
-    return [_job(row) for row in tx.all(_OVERDUE, (micros(tx.now), pool, most))]
+    return [job_of(row) for row in tx.all(_OVERDUE, (micros(tx.now), pool, most))]
 
 
 def forgive(tx: Tx, silence_micros: int) -> int:
@@ -231,7 +231,7 @@ def _json(values: Collection[str] | Collection[int]) -> str:
     return msgspec.json.encode(list(values)).decode()
 
 
-def _job(row: Row) -> Job:
+def job_of(row: Row) -> Job:
     values = (
         *row[:3],
         _STATES[row[3]],

@@ -8,16 +8,16 @@ import msgspec
 from cableferry.core.workers import Offer, Session, Worker
 from cableferry.store.tx import EPOCH, Row, Tx, micros, moment, statement
 
-_COLUMNS = (
+COLUMNS = (
     "id, pool, hostname, offers, registered_at, seen_at, session_id, session_host, session_pid, session_started_at,"
     " session_seen_at, info"
 )
-_GET = statement("worker_by_id", f"SELECT {_COLUMNS} FROM workers WHERE id = ?")
+_GET = statement("worker_by_id", f"SELECT {COLUMNS} FROM workers WHERE id = ?")
 # two claims of one worker must not both count its free slots: the second waits for the first
 _LOCK = statement(
     "worker_by_id_locked",
-    sqlite=f"SELECT {_COLUMNS} FROM workers WHERE id = ?",
-    postgres=f"SELECT {_COLUMNS} FROM workers WHERE id = ? FOR UPDATE",
+    sqlite=f"SELECT {COLUMNS} FROM workers WHERE id = ?",
+    postgres=f"SELECT {COLUMNS} FROM workers WHERE id = ? FOR UPDATE",
 )
 # a worker that nobody knows yet has no row to lock: whoever registers it second waits, and then sees the first
 _LOCK_NAME = statement(
@@ -25,7 +25,7 @@ _LOCK_NAME = statement(
 )
 _PUT = statement(
     "worker_registered",
-    f"""INSERT INTO workers ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    f"""INSERT INTO workers ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET pool = excluded.pool, hostname = excluded.hostname, offers = excluded.offers,
     seen_at = excluded.seen_at, session_id = excluded.session_id, session_host = excluded.session_host,
     session_pid = excluded.session_pid, session_started_at = excluded.session_started_at,
@@ -52,7 +52,7 @@ _FORGIVE = statement(
     """UPDATE workers SET session_seen_at = session_seen_at + ?, due_at = due_at + ?
     WHERE session_seen_at IS NOT NULL OR due_at IS NOT NULL""",
 )
-_LIST = statement("workers_of_pool", f"SELECT {_COLUMNS} FROM workers WHERE pool = ? ORDER BY id")
+_LIST = statement("workers_of_pool", f"SELECT {COLUMNS} FROM workers WHERE pool = ? ORDER BY id")
 _DELETE = statement("worker_deleted", "DELETE FROM workers WHERE id = ? AND pool = ?")
 
 _DECODE = msgspec.json.Decoder(tuple[Offer, ...])
@@ -60,12 +60,12 @@ _DECODE = msgspec.json.Decoder(tuple[Offer, ...])
 
 def get(tx: Tx, id: str) -> Worker | None:
     row = tx.one(_GET, (id,))
-    return _worker(row) if row else None
+    return worker_of(row) if row else None
 
 
 def lock(tx: Tx, id: str) -> Worker | None:
     row = tx.one(_LOCK, (id,))
-    return _worker(row) if row else None
+    return worker_of(row) if row else None
 
 
 def lock_name(tx: Tx, id: str) -> None:
@@ -113,14 +113,14 @@ def forgive(tx: Tx, silence_micros: int) -> int:
 
 
 def of_pool(tx: Tx, pool: str) -> list[Worker]:
-    return [_worker(row) for row in tx.all(_LIST, (pool,))]
+    return [worker_of(row) for row in tx.all(_LIST, (pool,))]
 
 
 def delete(tx: Tx, pool: str, id: str) -> int:
     return tx.run(_DELETE, (id, pool))
 
 
-def _worker(row: Row) -> Worker:
+def worker_of(row: Row) -> Worker:
     session = Session(row[6], row[7], row[8], moment(row[9])) if row[6] else None
     seen = (_time(row[4]), _time(row[5]))
     info = msgspec.Raw(row[11].encode()) if row[11] else None
