@@ -276,3 +276,20 @@ def test_the_latest_edition_wants_a_hash_of_what_is_uploaded(latest: Client) -> 
 
     assert (refused.status, refused.json["detail"]) == (400, "Content-SHA256 header is required for binary uploads")
     assert taken.status == 201
+
+
+def test_a_committed_table_says_what_it_holds(client: Client) -> None:
+    artifact, broken = create(client, type="tabular", format="csv"), create(client, format="parquet")
+    upload(client, artifact, "t.csv", b"a,b\n1,x\n2,\n")
+    upload(client, broken, "t.parquet", b"this is no table")
+
+    described: Any = commit(client, artifact).json
+    failed = commit(client, broken)
+
+    assert (described["schema"]["format"], described["schema"]["rows"]) == ("csv", 2)
+    assert [(each["name"], each["type"], each["nullable"]) for each in described["schema"]["columns"]] == [
+        ("a", "integer", False),
+        ("b", "string", True),
+    ]
+    assert (failed.status, failed.json["status"], failed.json["schema"]) == (200, "COMMITTED", None)
+    assert "Parquet" in str(failed.json["schema_error"])

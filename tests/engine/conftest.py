@@ -1,10 +1,13 @@
 """Each test gets a store of its own, on SQLite, and sets its clock."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from cableferry.engine.reading import Depot
+from cableferry.store.blobs.local import LocalBlobs
 from cableferry.store.tx import Store
 from cableferry.testing import stores
 from tests.engine import containers
@@ -34,3 +37,10 @@ def world(store: Store, clock: Clock) -> World:
 def ships(store: Store, clock: Clock) -> Containers:
     """The use cases of the worker contract over that store."""
     return Containers(store, clock, containers.RULES)
+
+
+@pytest.fixture
+def depot(world: World, tmp_path: Path) -> Iterator[Depot]:
+    blobs = LocalBlobs(tmp_path / "blobs")
+    yield Depot(world.store, blobs)
+    asyncio.run(blobs.close())

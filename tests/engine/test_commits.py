@@ -1,30 +1,17 @@
 """What a commit finds in the bytes before it fixes them."""
 
-import asyncio
-import hashlib
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from cableferry.core.access import Claimant
 from cableferry.core.artifacts import Artifact, Declared, Description, Draft, Outcome, Residence
 from cableferry.core.errors import Conflict, Forbidden, Kind
 from cableferry.engine import artifacts, commits, files
-from cableferry.engine.commits import Depot
-from cableferry.store.blobs.local import LocalBlobs
-from cableferry.store.files import Blob, Piece
+from cableferry.engine.reading import Depot
+from tests.engine.bytes import bring, sha256
 from tests.engine.world import MANAGER, World
 
 A, B = b"content-a", b"content-b"
 TREE = "c0e263e42f78dc50f8c5ee64a4c44fc64988bf497fa31542259f173ac869f097"
-
-
-@pytest.fixture
-def depot(world: World, tmp_path: Path) -> Iterator[Depot]:
-    blobs = LocalBlobs(tmp_path / "blobs")
-    yield Depot(world.store, blobs)
-    asyncio.run(blobs.close())
 
 
 @pytest.fixture
@@ -34,25 +21,6 @@ def two_files(world: World, depot: Depot) -> Artifact:
     bring(world, depot, artifact, "b.log", B[:3], B[3:])
     bring(world, depot, artifact, "a.log", A)
     return artifact
-
-
-def bring(world: World, depot: Depot, artifact: Artifact, path: str, *contents: bytes) -> None:
-    pieces = tuple(Piece(asyncio.run(stored(depot, content)), len(content)) for content in contents)
-    whole = b"".join(contents)
-    blob = Blob(sha256(whole), len(whole), pieces)
-    world.write(files.attach, artifact.id, Description(path), blob, MANAGER)
-
-
-async def stored(depot: Depot, content: bytes) -> str:
-    sink = depot.blobs.sink()
-    await sink.write(content)
-    place = (await sink.finish()).place
-    sink.release()
-    return place
-
-
-def sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 def examine(depot: Depot, artifact: Artifact, declared: Declared) -> Outcome:

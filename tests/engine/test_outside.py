@@ -9,8 +9,8 @@ import pytest
 from cableferry.core.artifacts import Artifact, Declared, Description, Draft, Outcome, Residence, Stage
 from cableferry.core.contents import tree_hash
 from cableferry.engine import artifacts, commits, files
-from cableferry.engine.commits import Depot
 from cableferry.engine.outside import Looking
+from cableferry.engine.reading import Depot
 from cableferry.store.blobs.local import LocalBlobs
 from cableferry.store.elsewhere.looking import Elsewhere
 from cableferry.store.elsewhere.posix import PosixFiles

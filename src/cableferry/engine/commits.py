@@ -1,34 +1,19 @@
 """A commit in three steps: look at the rows, read what the bytes say outside any transaction, then fix it."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from cableferry.core import access, artifacts, contents
 from cableferry.core.access import Caller
 from cableferry.core.artifacts import Artifact, Declared, Examined, File, Outcome, Residence, Sum
 from cableferry.engine import artifacts as owners
-from cableferry.engine import outside
-from cableferry.engine.outside import Looking
+from cableferry.engine import outside, tables
+from cableferry.engine.reading import Depot, StoredFile
 from cableferry.store import files as rows
-from cableferry.store.blobs import Blobs
-from cableferry.store.elsewhere.looking import Elsewhere
-from cableferry.store.files import Piece
-from cableferry.store.tx import Store, Tx
-
-# without settings for it, no other place is looked at
-NOWHERE = Looking(Elsewhere({}))
-_CHUNK = 4 * 1024 * 1024
-
-
-class Depot(msgspec.Struct, frozen=True):
-    """The store of bytes, with the database that knows what lies where."""
-
-    store: Store
-    blobs: Blobs
-    posix_roots: tuple[str, ...] = ()
-    looking: Looking = NOWHERE
+from cableferry.store.tx import Tx
 
 
 class Inspection(msgspec.Struct, frozen=True):
@@ -48,9 +33,11 @@ def examine(depot: Depot, id: str, caller: Caller, declared: Declared) -> Examin
     artifacts.check_committable(artifact)
     known_as = _concatenated(depot, seen, declared)
     contents.check_declared(artifact, declared, seen.found, known_as)
-    if artifact.residence is not Residence.MANAGED:
-        return Examined(artifact.revision, outside.examined(depot.looking, artifact, seen.files, declared))
-    return Examined(artifact.revision, _outcome(seen, declared))
+    outcome = _outcome(depot, seen, declared)
+    if outcome.failure is not None:
+        return Examined(artifact.revision, outcome)
+    table = tables.described(depot, artifact, seen.files)
+    return Examined(artifact.revision, replace(outcome, table_schema=table.schema, schema_error=table.error))
 
 
 def inspect(tx: Tx, id: str, caller: Caller) -> Inspection:
@@ -60,8 +47,10 @@ def inspect(tx: Tx, id: str, caller: Caller) -> Inspection:
     return Inspection(artifact, files, contents.add_up(files))
 
 
-def _outcome(seen: Inspection, declared: Declared) -> Outcome:
+def _outcome(depot: Depot, seen: Inspection, declared: Declared) -> Outcome:
     """What the files say; what nobody can check here, as it was declared."""
+    if seen.artifact.residence is not Residence.MANAGED:
+        return outside.examined(depot.looking, seen.artifact, seen.files, declared)
     found, said = seen.found, None if declared.sha256 is None else declared.sha256.lower()
     size = found.size_bytes if found.files else declared.size_bytes
     return Outcome(sha256=found.sha256 or said, declared_sha256=said, size_bytes=size)
@@ -75,15 +64,6 @@ def _concatenated(depot: Depot, seen: Inspection, declared: Declared) -> str | N
         return None
     whole = hashlib.sha256()
     for file in sorted(seen.files, key=lambda file: file.seq):
-        for chunk in chunks(depot, file):
+        for chunk in StoredFile(depot, file).chunks():
             whole.update(chunk)
     return whole.hexdigest()
-
-
-def chunks(depot: Depot, file: File) -> Iterator[bytes]:
-    """The bytes of a stored file, in pieces of bounded size, in the calling thread."""
-    key = file.blob_key
-    pieces: Sequence[Piece] = () if key is None else depot.store.read(lambda tx: rows.pieces(tx, key))
-    for piece in pieces:
-        for start in range(0, piece.size_bytes, _CHUNK):
-            yield depot.blobs.read(piece.place, start, min(start + _CHUNK, piece.size_bytes))

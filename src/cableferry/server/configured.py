@@ -8,7 +8,7 @@ import msgspec
 from cableferry.core.policy import Limits, Rules, Timeouts
 from cableferry.dialects.emx2.contract import Contract
 from cableferry.dialects.ui.desk import Desk
-from cableferry.engine.commits import Depot
+from cableferry.engine.reading import Depot
 from cableferry.engine.sessions import Patience
 from cableferry.server.authenticate import Trust
 from cableferry.server.passwords import Passwords

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from cableferry.engine.commits import Depot
 from cableferry.engine.outside import Looking
+from cableferry.engine.reading import Depot
 from cableferry.server import vault
 from cableferry.server.settings import ArtifactsSection, S3Section, Secret, Settings
 from cableferry.store.blobs import Blobs, opening
@@ -18,7 +18,8 @@ from cableferry.store.tx import Store
 def depot(settings: Settings, store: Store, blobs: Blobs) -> Depot:
     section = settings.artifacts
     roots = tuple(str(root) for root in section.posix_roots)
-    return Depot(store, blobs, roots, Looking(elsewhere(settings), section.hash_limit_bytes))
+    looking = Looking(elsewhere(settings), section.hash_limit_bytes)
+    return Depot(store, blobs, roots, looking, section.schema_limit_bytes)
 
 
 def open_blobs(settings: Settings) -> Blobs:

@@ -133,6 +133,10 @@ class ArtifactsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hash_limit_bytes: Annotated[
         Bytes, _doc("Largest file elsewhere that is read and hashed at commit; of a larger one the size is compared.")
     ] = 4 * 1024**3
+    schema_limit_bytes: Annotated[
+        Bytes,
+        _doc("Largest CSV file that is read for its schema at commit; of Parquet, the footer is enough."),
+    ] = 256 * 1024 * 1024
     web_hosts: Annotated[
         list[str], _doc("Hosts (`name` or `name:port`) of http artifacts that are asked at commit; no other ever is.")
     ] = []

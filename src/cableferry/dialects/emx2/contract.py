@@ -6,8 +6,8 @@ from typing import Literal
 import msgspec
 
 from cableferry.core.policy import Rules
-from cableferry.engine.commits import Depot
 from cableferry.engine.credentials import Seal
+from cableferry.engine.reading import Depot
 from cableferry.wire.emx2 import PREFIX, bodies
 
 

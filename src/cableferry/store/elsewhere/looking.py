@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
 from msgspec.structs import replace
 
@@ -34,6 +35,10 @@ class Elsewhere:
         """The bytes from `start` up to `stop`; whatever is wrong is a `BlobFailure`."""
         with self._allowed(location).opened(location) as opened:
             return opened.read(start, stop)
+
+    def opened(self, location: str) -> AbstractContextManager[Opened]:
+        """What is there, to be read in parts; whatever is wrong is a `BlobFailure`."""
+        return self._allowed(location).opened(location)
 
     def _allowed(self, location: str) -> Source:
         source = self._source(location)
