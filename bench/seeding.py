@@ -10,7 +10,7 @@ _DRAFT = {
     "processor": PROCESSOR,
     "profile": PROFILE,
     "parameters": {"model": "small", "batch_size": 32},
-    "inputs": ["550e8400-e29b-41d4-a716-446655440000"],
+    "inputs": {"dataset": "corpus-01"},
 }
 
 

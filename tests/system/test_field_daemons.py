@@ -1,10 +1,9 @@
 """Daemons of all three generations do their work here, each by the very requests it sends in the field."""
 
 import contextlib
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -27,9 +26,19 @@ class Place(NamedTuple):
     daemon: FieldDaemon
 
     def create(self, **more: object) -> str:
-        body = msgspec.json.encode({"processor": PROCESSOR, "profile": PROFILE, **more})
-        headers = serving.signed(SHARED, "POST", "/api/hpc/jobs", body, worker="platform")
-        return str(self.server.call("POST", "/api/hpc/jobs", body, headers).json["id"])
+        return str(self._call("/api/hpc/jobs", {"processor": PROCESSOR, "profile": PROFILE, **more})["id"])
+
+    def committed(self) -> str:
+        """An artifact that a job may take as input."""
+        draft = {"type": "blob", "residence": "reference", "content_url": "urn:corpus:1"}
+        artifact = self._call("/api/hpc/artifacts", draft)["id"]
+        self._call(f"/api/hpc/artifacts/{artifact}/commit", {"sha256": "ab" * 32, "size_bytes": 7})
+        return str(artifact)
+
+    def _call(self, target: str, body: dict[str, object]) -> Any:
+        content = msgspec.json.encode(body)
+        headers = serving.signed(SHARED, "POST", target, content, worker="platform")
+        return self.server.call("POST", target, content, headers).json
 
     def again(self, worker: str | None = None) -> FieldDaemon:
         """The same daemon started anew."""
@@ -59,7 +68,7 @@ def _issued(server: Server, worker: str) -> str:
 
 
 def test_a_daemon_takes_a_job_from_its_poll_to_its_end(place: Place) -> None:
-    inputs = [str(uuid.uuid4())]
+    inputs = [place.committed()]
     job = place.create(parameters={"q": "a 'quote' and $(more)\n"}, inputs=inputs, timeout_seconds=3600)
     daemon = place.daemon
 
