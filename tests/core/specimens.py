@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from cableferry.core.artifacts import Artifact, File, Residence, Stage
 from cableferry.core.jobs import FINAL, HELD, Job, State
 from cableferry.core.policy import Limits, Timeouts
+from cableferry.core.uploads import Manner, Upload
 from cableferry.core.workers import Offer, Session, Speaker, Worker
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -58,3 +59,12 @@ def an_artifact(stage: Stage = Stage.UPLOADING, **said: object) -> Artifact:
 
 def a_file(path: str = "x", sha256: str | None = "aa", size: int | None = 1, **said: object) -> File:
     return replace(File(1, 7, path, "f", None, sha256, size, None, None, 1, NOW), **said)
+
+
+def an_upload(**said: object) -> Upload:
+    upload = Upload(
+        key=5, id="u5", artifact_key=7, artifact_id="a7", path="x", manner=Manner.STREAM, role=None, content_type=None,
+        length=None, received=0, sha256=None, metadata=None, revision=1, created_by="user:mia", created_at=NOW,
+        touched_at=NOW, expires_at=NOW + seconds(60), completed_at=None,
+    )  # fmt: skip
+    return replace(upload, **said)

@@ -9,13 +9,20 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
-from cableferry.core.errors import Kind
+from cableferry.core.access import Anyone
+from cableferry.core.artifacts import Artifact, Description
+from cableferry.core.artifacts import Draft as ArtifactDraft
+from cableferry.core.errors import Kind, Refusal
 from cableferry.core.jobs import Draft, Job, State
+from cableferry.core.uploads import Draft as UploadDraft
+from cableferry.core.uploads import Part, Upload
 from cableferry.core.workers import Registration, Worker
-from cableferry.engine import sweeps
+from cableferry.engine import artifacts, sweeps, uploads
 from cableferry.engine import workers as registering
 from cableferry.store import jobs, lanes, nonces, pulse, workers
-from cableferry.store.tx import Store, Tx
+from cableferry.store import uploads as upload_rows
+from cableferry.store.blobs import Stored
+from cableferry.store.tx import Store, Tx, statement
 from tests.core.specimens import a_session, a_worker, seconds
 from tests.engine.world import RULES
 
@@ -201,3 +208,43 @@ def test_one_of_two_requests_with_one_nonce_is_let_through(store: Store, url: st
 
     assert waits(url, second)
     assert [True, False] == [first.let_go(), second.result(20)]
+
+
+def begun(store: Store) -> tuple[Artifact, Upload]:
+    artifact = store.write(lambda tx: artifacts.create(tx, ArtifactDraft()))
+    draft = UploadDraft(Description("x"))
+    return artifact, store.write(lambda tx: uploads.create(tx, artifact.id, draft, Anyone(), seconds(60)))
+
+
+def append(tx: Tx, upload: Upload, place: str) -> int:
+    return uploads.append(tx, upload.id, 0, Stored(place, "aa", 1), Anyone()).received
+
+
+def test_of_two_writers_at_one_offset_the_second_is_refused(
+    store: Store, url: str, threads: ThreadPoolExecutor
+) -> None:
+    _, upload = begun(store)
+    first = Holding(store, threads, lambda tx: append(tx, upload, "p1"))
+    second = threads.submit(store.write, lambda tx: append(tx, upload, "p2"))
+
+    assert waits(url, second)
+    assert 1 == first.let_go()
+    with pytest.raises(Refusal) as refused:
+        second.result(20)
+    assert refused.value.kind is Kind.MISMATCHING_OFFSET
+
+
+def test_a_commit_overlooks_no_part_that_comes_meanwhile(store: Store, url: str, threads: ThreadPoolExecutor) -> None:
+    artifact, upload = begun(store)
+
+    def put(tx: Tx) -> None:
+        upload_rows.lock(tx, upload.id)
+        upload_rows.put_part(tx, upload, Part(1, "p1", 1, "aa", tx.now))
+
+    first = Holding(store, threads, put)
+    second = threads.submit(store.write, lambda tx: upload_rows.bury_of_artifact(tx, artifact.key))
+
+    assert waits(url, second)
+    first.let_go()
+    second.result(20)
+    assert [("p1",)] == store.read(lambda tx: tx.all(statement("dead", "SELECT place FROM dead_places")))

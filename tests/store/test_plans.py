@@ -11,7 +11,7 @@ import pytest
 
 from cableferry.core.buckets import Bucket
 from cableferry.core.jobs import HELD, State
-from cableferry.store import answers, buckets, connect, jobs, lanes, nonces, postgres, projection, workers
+from cableferry.store import answers, buckets, connect, jobs, lanes, nonces, postgres, projection, uploads, workers
 from cableferry.store.tx import Statement
 from cableferry.testing import stores
 
@@ -29,6 +29,9 @@ INDEXES = [
     (workers._OVERDUE, "workers_due"),
     (projection._MARKED, "unprojected_marked"),
     (jobs._FORGET_TOMBSTONES, "tombstones_at"),
+    (uploads._OPEN_OF_ARTIFACT, "uploads_artifact"),
+    (uploads._LOCK_OF_ARTIFACT, "uploads_artifact"),
+    (uploads._EXPIRED, "uploads_expire"),
     (buckets._HEADS[Bucket.ARTIFACTS], "artifacts_by_id"),
     (buckets._HEADS[Bucket.NAMES], "artifacts_by_name"),
     (buckets._ARTIFACT[Bucket.NAMES], "artifacts_by_name"),
@@ -44,6 +47,9 @@ _FILL = (
     "INSERT INTO blobs (sha256, size_bytes, created_at) VALUES ('aa', 1, 1)",
     """INSERT INTO files (artifact_key, path, id, blob_key, seq, created_at)
     SELECT a.key, 'p' || n, 'f', b.key, n, 1 FROM artifacts a, blobs b, generate_series(1, 5000) n WHERE a.id = 'a1'""",
+    """INSERT INTO uploads (id, artifact_key, path, kind, received, revision, created_at, touched_at, expires_at)
+    SELECT 'u' || a.key || '-' || n, a.key, 'p' || n, 'stream', 0, 1, 1, 1, n FROM artifacts a, generate_series(1, 50) n
+    WHERE a.key % 50 = 0""",
     "INSERT INTO nonces (at, nonce) SELECT n, n::text::bytea FROM generate_series(1, 5000) n",
     "INSERT INTO answers (caller, idempotency_key, request, at) SELECT 'c', n, 'x', n FROM generate_series(1, 5000) n",
 )

@@ -36,6 +36,7 @@ SEEDS: dict[int, tuple[str, ...]] = {
         "UPDATE jobs SET preferred_worker = 'w1', is_pinned = 1, kept_for = 'w1', remarks = '{}' WHERE id = 'j1'",
         "INSERT INTO unprojected (pool, job_id, marked_at) VALUES ('p', 'j1', 1)",
     ),
+    5: ("UPDATE uploads SET completed_at = 2",),
 }
 
 

@@ -47,6 +47,30 @@ TOLD: dict[Kind, Told] = {
         "The file was declared, but its bytes were never sent.",
         "Upload the file, or look where it was declared.",
     ),
+    Kind.UNKNOWN_UPLOAD: Told(
+        (404,),
+        "There is no such upload: it was given up, it expired, or its artifact is committed, failed or gone.",
+        "Begin a new upload, into a new artifact if the old one is over.",
+    ),
+    Kind.UNKNOWN_PART: Told(
+        (400,), "A part that the file is to be made of never came.", "Send the part, then complete the upload."
+    ),
+    Kind.MISMATCHING_OFFSET: Told(
+        (409,),
+        "Bytes begin elsewhere than where those that are here end; `expected-offset` says where that is.",
+        "Ask the upload for its offset and go on there.",
+    ),
+    Kind.INCONSISTENT_LENGTH: Told(
+        (400,),
+        "An upload gets another length than it said before, or more or fewer bytes than that.",
+        "Send what was said, or begin a new upload.",
+    ),
+    Kind.COMPLETED_UPLOAD: Told(
+        (400,), "The upload is complete, and its file is in the artifact.", "There is nothing left to send."
+    ),
+    Kind.TOO_MANY_PARTS: Told(
+        (409,), "An upload has come in so many parts that it takes no more.", "Begin it again with larger parts."
+    ),
     Kind.COMMITTED: Told(
         (409,), "The artifact is committed and never changes any more.", "Create a new artifact for new content."
     ),

@@ -55,7 +55,7 @@ def named(tx: Tx, jobs: Collection[Job]) -> Mapping[str, Artifact]:
 
 
 def commit(tx: Tx, id: str, caller: Caller, declared: Declared, examined: Examined) -> Artifact:
-    """Fix the content as it was examined; the same commit again changes nothing."""
+    """Fix the content as it was examined, without what is still on its way; the same commit again changes nothing."""
     artifact = lock(tx, id)
     access.check_own(caller, artifact)
     if artifacts.is_repeated(artifact, declared):
@@ -67,6 +67,7 @@ def commit(tx: Tx, id: str, caller: Caller, declared: Declared, examined: Examin
             Kind.CHANGED_MEANWHILE,
             current_state=artifact.stage,
         )
+    upload_rows.bury_of_artifact(tx, artifact.key)
     return save(tx, artifact, artifacts.committed(artifact, examined.outcome, tx.now))
 
 

@@ -50,9 +50,13 @@ def attach(tx: Tx, artifact_id: str, said: Description, blob: Blob, caller: Call
     artifact = owners.lock(tx, artifact_id)
     access.check_own(caller, artifact)
     artifacts.check_takes_bytes(artifact)
+    return attach_blob(tx, artifact, said, blob, rows.keep_blob(tx, blob))
+
+
+def attach_blob(tx: Tx, artifact: Artifact, said: Description, blob: Blob, blob_key: int) -> File:
+    """Make a blob the content of a path in a locked artifact that takes bytes."""
     file = _new(tx, artifact, said)
-    key = rows.keep_blob(tx, blob)
-    return _put(tx, artifact, replace(file, sha256=blob.sha256, size_bytes=blob.size_bytes, blob_key=key))
+    return _put(tx, artifact, replace(file, sha256=blob.sha256, size_bytes=blob.size_bytes, blob_key=blob_key))
 
 
 def declare(tx: Tx, artifact_id: str, said: Description, content: Declared, caller: Caller) -> File:

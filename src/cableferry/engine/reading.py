@@ -28,6 +28,12 @@ class Depot(msgspec.Struct, frozen=True):
     schema_limit_bytes: int = SCHEMA_LIMIT
 
 
+def chunks(blobs: Blobs, place: str, size_bytes: int) -> Iterator[bytes]:
+    """What lies in one place, in pieces of bounded size."""
+    for start in range(0, size_bytes, _CHUNK):
+        yield blobs.read(place, start, min(start + _CHUNK, size_bytes))
+
+
 class StoredFile:
     """A file over all of its pieces."""
 
@@ -43,8 +49,7 @@ class StoredFile:
     def chunks(self) -> Iterator[bytes]:
         """All of it, in pieces of bounded size."""
         for piece in self._pieces:
-            for start in range(0, piece.size_bytes, _CHUNK):
-                yield self._blobs.read(piece.place, start, min(start + _CHUNK, piece.size_bytes))
+            yield from chunks(self._blobs, piece.place, piece.size_bytes)
 
     def _parts(self, start: int, stop: int) -> Iterator[bytes]:
         ends = accumulate(piece.size_bytes for piece in self._pieces)

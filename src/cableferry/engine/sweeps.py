@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from cableferry.core.policy import Rules
-from cableferry.engine import resolving, sessions
+from cableferry.engine import resolving, sessions, uploads
 from cableferry.store import answers, nonces, pulse
 from cableferry.store import jobs as rows
 from cableferry.store import workers as worker_rows
@@ -15,6 +15,7 @@ TOMBSTONES_KEPT = timedelta(days=30)
 # how much one transaction does; more would keep others waiting
 RESOLVED_AT_ONCE = 500
 WORKERS_AT_ONCE = 20
+UPLOADS_AT_ONCE = 100
 FORGOTTEN_AT_ONCE = 5_000
 FOLDED_AT_ONCE = pulse.FOLDED_AT_ONCE
 
@@ -54,6 +55,10 @@ def purge(tx: Tx) -> int:
     gone += answers.purge(tx, tx.now - ANSWERS_KEPT, FORGOTTEN_AT_ONCE)
     gone += sessions.purge(tx)
     return gone + rows.forget_tombstones(tx, tx.now - TOMBSTONES_KEPT)
+
+
+def expire_uploads(tx: Tx) -> int:
+    return uploads.expire(tx, UPLOADS_AT_ONCE)
 
 
 def fold_tallies(tx: Tx) -> int:

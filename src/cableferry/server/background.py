@@ -42,6 +42,7 @@ def roll_call(pools: Sequence[Rules], sweep_seconds: float) -> tuple[Sweep, ...]
         *(Sweep("stalled", sweep_seconds, each, sweeps.RESOLVED_AT_ONCE) for each in stalled),
         *(Sweep("offline", sweep_seconds, each, sweeps.RESOLVED_AT_ONCE) for each in offline),
         Sweep("purge", 60, sweeps.purge, sweeps.FORGOTTEN_AT_ONCE),
+        Sweep("uploads", 60, sweeps.expire_uploads, sweeps.UPLOADS_AT_ONCE),
         Sweep("tallies", 1, sweeps.fold_tallies, sweeps.FOLDED_AT_ONCE),
     )
 

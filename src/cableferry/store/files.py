@@ -63,10 +63,16 @@ class Blob(msgspec.Struct, frozen=True):
     pieces: tuple[Piece, ...]
 
 
+def hold_blob(tx: Tx, sha256: str, size_bytes: int) -> tuple[int, bool]:
+    """The key of these bytes, kept from being collected, and whether their places are known already."""
+    key = int(cast(Row, tx.one(_KEEP_BLOB, (sha256, size_bytes, micros(tx.now))))[0])
+    return key, tx.one(_HAS_PIECES, (key,)) is not None
+
+
 def keep_blob(tx: Tx, blob: Blob) -> int:
     """The key of these bytes; when they were there already, the new places are given up."""
-    key = int(cast(Row, tx.one(_KEEP_BLOB, (blob.sha256, blob.size_bytes, micros(tx.now))))[0])
-    if tx.one(_HAS_PIECES, (key,)) is not None:
+    key, is_known = hold_blob(tx, blob.sha256, blob.size_bytes)
+    if is_known:
         bury(tx, (piece.place for piece in blob.pieces))
     else:
         for seq, piece in enumerate(blob.pieces):
