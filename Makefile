@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 
-.PHONY: help setup demo test bench lint format docs sql lock cluster cluster-down clean
+.PHONY: help setup web demo test bench lint format docs sql lock cluster cluster-down clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -17,10 +17,13 @@ $(READY): requirements.lock pyproject.toml tools/venv.sh
 	@tools/venv.sh
 	@touch $@
 
-demo: $(READY)  ## a server and a worker on this machine, one job from submit to output
+web: $(READY)  ## the dashboard, where node and npm are
+	@tools/web.sh
+
+demo: $(READY) web  ## a server and a worker on this machine, one job from submit to output
 	@$(VENV)/bin/cableferry demo
 
-test: $(READY)  ## lint, types, import contracts, then every test
+test: $(READY) web  ## lint, types, import contracts, then every test
 	@tools/postgres.sh
 	@tools/cluster/install.sh
 	@$(MAKE) --no-print-directory lint

@@ -23,6 +23,7 @@ from cableferry.server.polls import Polls
 from cableferry.server.routes import Routes
 from cableferry.server.running import Runner
 from cableferry.server.settings import Settings
+from cableferry.server.site import Site
 from cableferry.server.throttle import Buckets
 from cableferry.server.traces import Traces
 from cableferry.server.uploads import Reading, Uploads
@@ -34,16 +35,19 @@ _READING = frozenset({"GET", "HEAD"})
 
 
 class App:
-    """The ASGI application: the edge for every endpoint, Starlette for the rest and for the lifespan."""
+    """The ASGI application: the edge for every endpoint, the dashboard, Starlette for the rest and the lifespan."""
 
-    def __init__(self, edge: Edge, live: Live, pages: Starlette) -> None:
+    def __init__(self, edge: Edge, live: Live, pages: Starlette, site: Site) -> None:
         self._edge = edge
         self._pages = pages
+        self._site = site
         self._paths = frozenset(route.path for route in pages.routes if isinstance(route, Route))
         self.live = live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and (scope["path"] not in self._paths or scope["method"] not in _READING):
+        if scope["type"] == "http" and self._site.is_at(scope["path"]):
+            await self._site(scope, receive, send)
+        elif scope["type"] == "http" and (scope["path"] not in self._paths or scope["method"] not in _READING):
             await self._edge(scope, receive, send)
         elif scope["type"] != "websocket":
             await self._pages(scope, receive, send)
@@ -81,7 +85,7 @@ def create_app(
     )
     resident = Resident(settings, opened, store is None, live, numbers, traces, None if blobs else kept)
     pages = Starlette(routes=unlisted.pages(settings, routes, opened, numbers), lifespan=resident.live_in)
-    return App(Edge(parts), live, pages)
+    return App(Edge(parts), live, pages, Site(settings.server.root_path))
 
 
 class Resident(msgspec.Struct, frozen=True):

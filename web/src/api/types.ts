@@ -1,0 +1,22 @@
+/** The bodies of the API by name, as the server describes them. */
+import type { components } from "./schema.gen";
+
+type Schemas = components["schemas"];
+
+export type Job = Schemas["JobBody"];
+export type JobList = Schemas["JobList"];
+export type Transition = Schemas["TransitionItem"];
+export type TransitionList = Schemas["TransitionList"];
+export type Explanation = Schemas["ExplainBody"];
+export type Worker = Schemas["WorkerBody"];
+export type WorkerList = Schemas["WorkerList"];
+export type Artifact = Schemas["ArtifactBody"];
+export type ArtifactList = Schemas["ArtifactList"];
+export type ArtifactFile = Schemas["FileItem"];
+export type ArtifactFileList = Schemas["FileList"];
+export type Me = Schemas["MeBody"];
+export type Session = SessionList["items"][number];
+export type SessionList = Schemas["SessionList"];
+export type Token = Schemas["TokenBody"];
+export type NewToken = Schemas["NewTokenBody"];
+export type TokenList = Schemas["TokenList"];

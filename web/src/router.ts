@@ -1,0 +1,24 @@
+/** Every page with its address; what a page shows is in its address, so that an address can be shared. */
+import { createRouter, createWebHistory, type RouteRecordRaw } from "vue-router";
+import Jobs from "./pages/Jobs.vue";
+
+const pages: RouteRecordRaw[] = [
+  { path: "/", redirect: "/jobs" },
+  { path: "/jobs", component: Jobs, meta: { title: "Jobs" } },
+  { path: "/jobs/:id", component: () => import("./pages/Job.vue"), props: true, meta: { title: "Job" } },
+  { path: "/artifacts", component: () => import("./pages/Artifacts.vue"), meta: { title: "Artifacts" } },
+  { path: "/artifacts/:id", component: () => import("./pages/Artifact.vue"), props: true, meta: { title: "Artifact" } },
+  { path: "/workers", component: () => import("./pages/Workers.vue"), meta: { title: "Workers" } },
+  { path: "/account", component: () => import("./pages/Account.vue"), meta: { title: "Your account" } },
+  { path: "/:rest(.*)*", component: () => import("./pages/Nowhere.vue"), meta: { title: "Nothing here" } },
+];
+
+export const router = createRouter({
+  history: createWebHistory(new URL(document.baseURI).pathname),
+  routes: pages,
+  scrollBehavior: (_to, _from, saved) => saved ?? { top: 0 },
+});
+
+router.afterEach((to) => {
+  document.title = `${String(to.meta.title ?? "")} · Cableferry`;
+});
