@@ -275,3 +275,17 @@ def test_a_job_stands_where_it_was_placed() -> None:
         after.state,
         after.attempt,
     )
+
+
+def test_what_comes_later_leaves_a_job_as_it_ended() -> None:
+    job = a_job(State.FAILED, detail="exit_code=1")
+    report = Report(job.id, job.state, Payload(detail="Log stored", log_artifact_id="a7"), "server")
+
+    change = moves.annotated(job, report, NOW + seconds(5))
+
+    assert msgspec.structs.replace(job, revision=4, log_artifact_id="a7", touched_at=NOW + seconds(5)) == change.after
+    assert (State.FAILED, State.FAILED, "Log stored") == (
+        change.transition.old,
+        change.transition.new,
+        change.transition.payload.detail,
+    )

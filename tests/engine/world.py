@@ -8,9 +8,11 @@ import msgspec
 
 from cableferry.core.access import Caller, Person, Role
 from cableferry.core.jobs import Draft, Job, Payload, Report, State, Transition
+from cableferry.core.logs import Chunk, Log
 from cableferry.core.policy import Limits, Rules, Timeouts
 from cableferry.core.workers import Offer, Registration, Session, Speaker, Worker
-from cableferry.engine import jobs, sweeps, sync, workers
+from cableferry.engine import jobs, logs, sweeps, sync, workers
+from cableferry.engine.logs import Said
 from cableferry.engine.sync import Cycle, Synced
 from cableferry.store import lanes
 from cableferry.store.tx import News, Store, Tx
@@ -109,6 +111,12 @@ class World:
             self.clock.now += step
             left -= step
             self.beat()
+
+    def append(self, id: str, start: int, content: bytes, worker: str = "w1", **said: object) -> Log:
+        """A chunk of stdout under the job's present epoch, of a worker that keeps a mebibyte."""
+        how = {"epoch": None, "stream": "stdout", "most_bytes": 2**20, **said}
+        most = how.pop("most_bytes")
+        return self.write(logs.append, self.rules, Said(id, worker, chunk=Chunk(start, content), **how), most)
 
     def get(self, id: str) -> Job:
         return self.read(jobs.get, self.rules, id)

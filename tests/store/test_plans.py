@@ -11,7 +11,19 @@ import pytest
 
 from cableferry.core.buckets import Bucket
 from cableferry.core.jobs import HELD, State
-from cableferry.store import answers, buckets, connect, jobs, lanes, nonces, postgres, projection, uploads, workers
+from cableferry.store import (
+    answers,
+    buckets,
+    connect,
+    jobs,
+    lanes,
+    logs,
+    nonces,
+    postgres,
+    projection,
+    uploads,
+    workers,
+)
 from cableferry.store.tx import Statement
 from cableferry.testing import stores
 
@@ -32,6 +44,10 @@ INDEXES = [
     (uploads._OPEN_OF_ARTIFACT, "uploads_artifact"),
     (uploads._LOCK_OF_ARTIFACT, "uploads_artifact"),
     (uploads._EXPIRED, "uploads_expire"),
+    (logs._SETTLED, "logs_open"),
+    (logs._SEALED, "logs_sealed"),
+    (logs._WATCHED_OF_WORKER, "log_watches_until"),
+    (logs._FORGET_WATCHES, "log_watches_until"),
     (buckets._HEADS[Bucket.ARTIFACTS], "artifacts_by_id"),
     (buckets._HEADS[Bucket.NAMES], "artifacts_by_name"),
     (buckets._ARTIFACT[Bucket.NAMES], "artifacts_by_name"),
@@ -50,6 +66,10 @@ _FILL = (
     """INSERT INTO uploads (id, artifact_key, path, kind, received, revision, created_at, touched_at, expires_at)
     SELECT 'u' || a.key || '-' || n, a.key, 'p' || n, 'stream', 0, 1, 1, 1, n FROM artifacts a, generate_series(1, 50) n
     WHERE a.key % 50 = 0""",
+    """INSERT INTO logs (job_key, attempt, stream, size_bytes, is_cut, touched_at, sealed_at, purged_at)
+    SELECT key, 1, 'stdout', 1, 0, 1, CASE WHEN key % 50 > 0 THEN key END, CASE WHEN key % 50 > 1 THEN key END
+    FROM jobs""",
+    "INSERT INTO log_watches (job_key, until_at) SELECT key, key FROM jobs",
     "INSERT INTO nonces (at, nonce) SELECT n, n::text::bytea FROM generate_series(1, 5000) n",
     "INSERT INTO answers (caller, idempotency_key, request, at) SELECT 'c', n, 'x', n FROM generate_series(1, 5000) n",
 )

@@ -37,6 +37,12 @@ SEEDS: dict[int, tuple[str, ...]] = {
         "INSERT INTO unprojected (pool, job_id, marked_at) VALUES ('p', 'j1', 1)",
     ),
     5: ("UPDATE uploads SET completed_at = 2",),
+    6: (
+        """INSERT INTO logs (job_key, attempt, stream, size_bytes, is_cut, touched_at)
+        SELECT key, 1, 'stdout', 1, 0, 1 FROM jobs WHERE id = 'j1'""",
+        "INSERT INTO log_chunks (log_key, start, content) SELECT key, 0, 'x' FROM logs",
+        "INSERT INTO log_watches (job_key, until_at) SELECT key, 1 FROM jobs WHERE id = 'j1'",
+    ),
 }
 
 

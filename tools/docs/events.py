@@ -10,6 +10,11 @@ TOLD: dict[str, str] = {
     "request failed": "A request met a bug; the traceback tells which, the caller got only the trace id.",
     "database failed": "The database did not answer, or broke off; the caller was told to try again.",
     "store of bytes failed": "A file's bytes could not be read or written; the caller was told what that means for it.",
+    "feed broke off": "The database failed while a log was followed; the client comes back by itself.",
+    "follower not noted": "That somebody follows a log could not be written down; its worker learns it later.",
+    "log put away": "The logs of a job that is over became its log artifact.",
+    "log not put away": "They did not, since the job changed or went meanwhile.",
+    "logs not put away": "They did not, since the database or the store of bytes failed; it is tried again.",
     "download broke off": "A file's bytes could not be read to their end; its connection was cut, so nobody takes it "
     "for whole.",
     "look at the database failed": "The numbers of the database could not be read for a scrape or a look.",

@@ -141,6 +141,29 @@ TOLD: dict[Kind, Told] = {
     Kind.NOT_ENDED: Told(
         (409,), "The job has not ended, and this contract deletes only what has.", "Cancel the job, then delete it."
     ),
+    Kind.UNKNOWN_LOG: Told(
+        (404,),
+        "The job has written no such log so far, or it is not kept as a log any more.",
+        "List the job's logs; of a job that is over, read the artifact that `log_artifact_id` names.",
+    ),
+    Kind.LOG_GAP: Told(
+        (409,),
+        "A chunk begins behind the end of its log; `offset` is where the log ends.",
+        "Send the bytes from `offset` on.",
+    ),
+    Kind.LOG_DIFFERS: Told(
+        (409,),
+        "A chunk holds other bytes than the log has at that place; `offset` is where the log ends.",
+        "Keep what is there, and send what follows from `offset` on.",
+    ),
+    Kind.LOG_CLOSED: Told(
+        (409,),
+        "The job is over and its logs have been put away.",
+        "Bring what is missing as an artifact of type log, or let it be.",
+    ),
+    Kind.TOO_MANY_LOGS: Told(
+        (409,), "An attempt of a job has as many logs as one may.", "Write to one of those that there are."
+    ),
     Kind.SESSION_CONFLICT: Told(
         (409,),
         "Another daemon runs under this worker id and is alive; `holder` names its host.",

@@ -35,6 +35,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     takeover_at: str | None = None
     server_time: str | None = None
     skew_seconds: float | None = None
+    offset: int | None = None
 
     @property
     def kind(self) -> str:

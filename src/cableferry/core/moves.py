@@ -95,6 +95,12 @@ def wished(job: Job, wish: Wish, report: Report, now: datetime) -> Change:
     return _change(job, after, report)
 
 
+def annotated(job: Job, report: Report, now: datetime) -> Change:
+    """The job as it ended, with what came of it later."""
+    said = {name: value for name, value in _said(report.payload).items() if name != "detail"}
+    return _change(job, replace(job, revision=job.revision + 1, touched_at=now, **said), report)
+
+
 def placed(job: Job, place: Place, report: Report, now: datetime) -> Change:
     """A waiting job in another place of the queue's, or with another preference."""
     after = replace(

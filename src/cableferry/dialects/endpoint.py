@@ -73,6 +73,36 @@ class Content(msgspec.Struct, frozen=True):
     sha256: str | None = None
 
 
+class Plain(msgspec.Struct, frozen=True):
+    """An answer whose body is a few bytes as they are."""
+
+    content: bytes
+    content_type: str
+    headers: Mapping[str, str] = {}
+
+
+class Course(msgspec.Struct, frozen=True):
+    """The answer that never ends by itself: where a follower of a feed begins."""
+
+    cursor: str
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One server-sent event; its id leads a client that lost its connection back to the place behind it."""
+
+    name: str
+    id: str
+    data: bytes
+
+
+class Tidings(msgspec.Struct, frozen=True):
+    """What is new behind a cursor, the cursor behind that, and whether anything more can come."""
+
+    events: tuple[Event, ...]
+    cursor: str
+    is_over: bool = False
+
+
 class Call(msgspec.Struct, frozen=True):
     """One request after it has been parsed and its caller admitted.
 
@@ -112,6 +142,18 @@ class Waits(msgspec.Struct, frozen=True):
     is_worth_telling: Callable[[Call, Any], bool]
 
 
+class Feed(msgspec.Struct, frozen=True):
+    """How a read goes on as server-sent events, once it answered with a Course.
+
+    `go_on` runs in a read transaction, whenever one of the topics had news; `attend` writes down that somebody follows,
+    and does so again while that lasts.
+    """
+
+    topics: Callable[[Call], tuple[str, ...]]
+    go_on: Callable[[Tx, Call, str], Tidings]
+    attend: Callable[[Tx, Call], None]
+
+
 class Endpoint(msgspec.Struct, frozen=True):
     """One route; `run` is sync, in one transaction, and returns the body or an Answer.
 
@@ -142,6 +184,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     has_optional_body: bool = False
     prepare: Callable[[Call], Any] | None = None
     takes: Callable[[Tx, Call], Landing | None] | None = None
+    feed: Feed | None = None
 
     @property
     def template(self) -> str:

@@ -6,6 +6,7 @@ from cableferry.core.policy import Rules
 from cableferry.engine import resolving, sessions, uploads
 from cableferry.store import answers, nonces, pulse
 from cableferry.store import jobs as rows
+from cableferry.store import logs as log_rows
 from cableferry.store import workers as worker_rows
 from cableferry.store.tx import Tx
 
@@ -54,6 +55,7 @@ def purge(tx: Tx) -> int:
     gone = nonces.purge(tx, tx.now - NONCES_KEPT, FORGOTTEN_AT_ONCE)
     gone += answers.purge(tx, tx.now - ANSWERS_KEPT, FORGOTTEN_AT_ONCE)
     gone += sessions.purge(tx)
+    log_rows.forget_watches(tx)
     return gone + rows.forget_tombstones(tx, tx.now - TOMBSTONES_KEPT)
 
 

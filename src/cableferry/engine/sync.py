@@ -12,6 +12,7 @@ from cableferry.core.workers import Speaker
 from cableferry.engine import jobs
 from cableferry.engine import workers as registered
 from cableferry.store import jobs as rows
+from cableferry.store import logs as log_rows
 from cableferry.store import workers as worker_rows
 from cableferry.store.tx import Tx
 
@@ -34,12 +35,13 @@ class Stop(msgspec.Struct, frozen=True):
 
 
 class Synced(msgspec.Struct, frozen=True):
-    """What became of each report, what to stop, what was claimed, and why nothing could be."""
+    """What became of each report, what to stop, what was claimed, why nothing could be, and what is followed."""
 
     outcomes: list[Job | Refusal]
     stops: list[Stop]
     claimed: list[Job]
     no_claims: Refusal | None
+    watched: Sequence[str] = ()
 
 
 def sync(tx: Tx, rules: Rules, cycle: Cycle) -> Synced:
@@ -54,7 +56,8 @@ def sync(tx: Tx, rules: Rules, cycle: Cycle) -> Synced:
     claimed = []
     if no_claims is None and cycle.claim > 0:
         claimed = jobs.claim_many(tx, rules, speaker, cycle.claim)
-    return Synced(outcomes, stops, claimed, no_claims)
+    watched = tuple(log_rows.watched_of(tx, speaker.worker)) if cycle.holding else ()
+    return Synced(outcomes, stops, claimed, no_claims, watched)
 
 
 def _session_refusal(worker: workers.Worker, session: str | None) -> Refusal | None:

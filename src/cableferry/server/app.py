@@ -12,11 +12,12 @@ from cableferry import dialects
 from cableferry.dialects import emx2
 from cableferry.dialects.endpoint import Dialect, Endpoint
 from cableferry.engine import sweeps
-from cableferry.server import authenticate, background, configured, edge, exchange, keeping, logs, watching
+from cableferry.server import authenticate, background, configured, edge, exchange, keeping, logs, stowing, watching
 from cableferry.server import pages as unlisted
 from cableferry.server.downloads import Downloads
 from cableferry.server.edge import Edge, Parts
 from cableferry.server.exchange import Receive, Reply, Request, Scope, Send
+from cableferry.server.following import Followings
 from cableferry.server.live import Live
 from cableferry.server.metrics import Metrics
 from cableferry.server.polls import Polls
@@ -76,6 +77,7 @@ def create_app(
         runner=runner,
         uploads=Uploads(opened, kept, runner, _file_limits(settings)),
         downloads=Downloads(kept),
+        followings=Followings(opened, live),
         authenticator=trust.authenticator,
         buckets=Buckets(settings.limits.requests_per_second, settings.limits.burst),
         services=configured.services(settings, trust, keeping.depot(settings, opened, kept)),
@@ -83,7 +85,7 @@ def create_app(
         limits=_reading_limits(settings),
         record=recorder(numbers, traces),
     )
-    resident = Resident(settings, opened, store is None, live, numbers, traces, None if blobs else kept)
+    resident = Resident(settings, opened, store is None, live, numbers, traces, kept, blobs is None)
     pages = Starlette(routes=unlisted.pages(settings, routes, opened, numbers), lifespan=resident.live_in)
     return App(Edge(parts), live, pages, Site(settings.server.root_path))
 
@@ -97,7 +99,8 @@ class Resident(msgspec.Struct, frozen=True):
     live: Live
     numbers: Metrics
     traces: Traces | None
-    own_blobs: Blobs | None
+    blobs: Blobs
+    closes_blobs: bool
 
     @contextlib.asynccontextmanager
     async def live_in(self, app: Starlette) -> AsyncIterator[None]:
@@ -112,8 +115,8 @@ class Resident(msgspec.Struct, frozen=True):
             await asyncio.gather(*tasks, return_exceptions=True)
             if self.traces is not None:
                 await asyncio.to_thread(self.traces.close)
-            if self.own_blobs is not None:
-                await self.own_blobs.close()
+            if self.closes_blobs:
+                await self.blobs.close()
             if self.closes_store:
                 self.store.close()
 
@@ -121,6 +124,7 @@ class Resident(msgspec.Struct, frozen=True):
         settings = self.settings
         chores = background.roll_call(configured.pools(settings), settings.timeouts.sweep_seconds)
         yield background.run(chores, self.store, self.numbers)
+        yield stowing.run(self.store, self.blobs, configured.rules(settings), configured.stowing(settings))
         if connect.kind_of(settings.database_url) == "postgres":
             yield watching.watch(self.store, self.live, [rules.pool for rules in configured.pools(settings)])
 

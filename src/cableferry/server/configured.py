@@ -13,6 +13,7 @@ from cableferry.engine.sessions import Patience
 from cableferry.server.authenticate import Trust
 from cableferry.server.passwords import Passwords
 from cableferry.server.settings import LimitsSection, Settings
+from cableferry.server.stowing import Stowing
 from cableferry.store.tx import Store
 from cableferry.wire.emx2 import words
 
@@ -36,8 +37,14 @@ def contract(settings: Settings, trust: Trust, depot: Depot) -> Contract:
         depot=depot,
         rotation_grace_seconds=settings.auth.rotation_grace_seconds,
         long_poll_seconds=settings.emx2.long_poll_seconds,
+        log_limit_bytes=settings.logs.limit_bytes,
         worker_auth_mode=lambda: "per-worker-hmac" if trust.is_on else "off",
     )
+
+
+def stowing(settings: Settings) -> Stowing:
+    section = settings.logs
+    return Stowing(timedelta(seconds=section.settle_seconds), timedelta(hours=section.keep_hours))
 
 
 def pools(settings: Settings) -> tuple[Rules, ...]:

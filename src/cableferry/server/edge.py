@@ -15,6 +15,7 @@ from cableferry.server import decoding, exchange, polls, presenting, throttle, u
 from cableferry.server.downloads import Downloads
 from cableferry.server.envelope import Admitted, Authenticator, Envelope
 from cableferry.server.exchange import Disconnected, Exchange, Receive, Reply, Request, Scope, Send
+from cableferry.server.following import Followings
 from cableferry.server.routes import Route, Routes
 from cableferry.server.running import Admission, Runner
 from cableferry.server.throttle import Buckets
@@ -40,6 +41,7 @@ class Parts(msgspec.Struct, frozen=True):
     runner: Runner
     uploads: Uploads
     downloads: Downloads
+    followings: Followings
     authenticator: Authenticator
     buckets: Buckets
     services: Mapping[str, object]
@@ -71,6 +73,9 @@ class Edge:
                 return reply
             except failures.BlobFailure as failure:
                 reply = self._without_bytes(to.request, failure)
+        if reply.followed is not None and to.request.method != "HEAD":
+            await self._parts.followings.respond(to, reply, reply.followed)
+            return reply
         await exchange.respond(to.send, to.request, reply)
         return reply
 

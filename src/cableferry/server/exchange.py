@@ -12,6 +12,7 @@ import msgspec
 from cableferry.core.access import Caller
 from cableferry.core.errors import Invalid, Kind
 from cableferry.dialects.denials import TooLarge
+from cableferry.dialects.endpoint import Call, Feed
 from cableferry.server.lines import Line
 from cableferry.server.routes import Route
 
@@ -35,6 +36,7 @@ SINGLE = frozenset(
         b"if-none-match",
         b"if-range",
         b"if-unmodified-since",
+        b"last-event-id",
         b"prefer",
         b"range",
         b"traceparent",
@@ -124,8 +126,16 @@ class Streamed(msgspec.Struct, frozen=True):
     size_bytes: int
 
 
+class Followed(msgspec.Struct, frozen=True):
+    """A body that grows while it is sent: a feed, the call that follows it, and where it begins."""
+
+    feed: Feed
+    call: Call
+    cursor: str
+
+
 class Reply(msgspec.Struct, frozen=True):
-    """An answer in bytes: `body`, or what is `streamed` instead of one."""
+    """An answer in bytes: `body`, or what is `streamed` or `followed` instead of one."""
 
     status: int
     body: bytes = b""
@@ -133,6 +143,7 @@ class Reply(msgspec.Struct, frozen=True):
     headers: tuple[tuple[bytes, bytes], ...] = ()
     kind: str | None = None
     streamed: Streamed | None = None
+    followed: Followed | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -267,12 +278,12 @@ async def begin(send: Send, request: Request, reply: Reply) -> None:
         (b"x-trace-id", request.trace_id.encode()),
         *reply.headers,
     ]
-    if reply.body or reply.streamed is not None:
+    if reply.body or reply.streamed is not None or reply.followed is not None:
         headers.append((b"content-type", reply.content_type))
     if request.request_id is not None:
         headers.append((b"x-request-id", request.request_id.encode()))
     if request.route is not None:
         headers += request.route.dialect.answer_headers
-    if reply.status in (204, 304):
+    if reply.status in (204, 304) or reply.followed is not None:
         del headers[0]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})

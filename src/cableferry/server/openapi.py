@@ -7,7 +7,7 @@ import msgspec
 
 from cableferry import __version__, dialects
 from cableferry.core.access import Need
-from cableferry.dialects.endpoint import Content, Dialect, Endpoint
+from cableferry.dialects.endpoint import Content, Course, Dialect, Endpoint, Plain
 from cableferry.server import parameters
 from cableferry.wire.emx2.bodies import Problem
 
@@ -19,6 +19,8 @@ _DESCRIPTION = (
 )
 _REF = "#/components/schemas/{name}"
 _PROBLEM: Document = {"application/problem+json": {"schema": {"$ref": _REF.format(name="Problem")}}}
+# answers that are no JSON
+_MEDIA = {Content: "*/*", Plain: "application/octet-stream", Course: "text/event-stream"}
 _BYTES: Document = {"schema": {"type": "string", "format": "binary"}}
 _SECURITY: Document = {
     "hmac": {
@@ -57,7 +59,7 @@ Schemas = Mapping[object, Document]
 
 
 def _schemas(endpoints: Iterable[Endpoint]) -> tuple[Schemas, Document]:
-    types = [kind for each in endpoints for kind in (each.body, each.answer) if kind not in (None, Content)]
+    types = [kind for each in endpoints for kind in (each.body, each.answer) if kind is not None and kind not in _MEDIA]
     unique = list(dict.fromkeys([*types, Problem]))
     schemas, components = msgspec.json.schema_components(unique, ref_template=_REF)
     return dict(zip(unique, schemas, strict=True)), components
@@ -95,6 +97,8 @@ def _responses(endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Docu
     if endpoint.answer is Content:
         success["content"] = {"*/*": _BYTES}
         yield "206", success | {"description": HTTPStatus(206).phrase}
+    elif endpoint.answer in _MEDIA:
+        success["content"] = {_MEDIA[endpoint.answer]: _BYTES}
     elif endpoint.answer is not None:
         success["content"] = {"application/json": {"schema": schemas[endpoint.answer]}}
     yield str(endpoint.status), success

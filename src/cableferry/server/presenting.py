@@ -6,7 +6,7 @@ import msgspec
 
 from cableferry.core.errors import Refusal
 from cableferry.dialects.denials import Denial, status_of
-from cableferry.dialects.endpoint import Answer, Content, Endpoint, Rendered
+from cableferry.dialects.endpoint import Answer, Content, Endpoint, Plain, Rendered
 from cableferry.server import contents, exchange
 from cableferry.server.exchange import Reply, Request
 
@@ -20,6 +20,8 @@ def present(endpoint: Endpoint, request: Request, value: Value) -> Reply:
     """The endpoint's answer; one that the client has already is told by its ETag alone."""
     if isinstance(value, Content):
         return contents.answer(request, value)
+    if isinstance(value, Plain):
+        return Reply(endpoint.status, value.content, value.content_type.encode(), exchange.pairs(value.headers))
     if not isinstance(value, Answer):
         return Reply(endpoint.status, _encoded(value))
     headers = exchange.pairs(value.headers)

@@ -7,7 +7,7 @@ import msgspec
 
 from cableferry.core.errors import Refusal
 from cableferry.dialects.endpoint import Call, Endpoint
-from cableferry.server import idempotence, presenting
+from cableferry.server import following, idempotence, presenting
 from cableferry.server.exchange import Receive, Reply, Request
 from cableferry.server.idempotence import Guard, Keeper, Vault
 from cableferry.server.polls import Poll, Polls
@@ -81,7 +81,8 @@ class Runner:
         if admission.guard is not None:
             await self._store.awrite_briefly(_nothing, admission.guard)
         if admission.endpoint.waits is None or admission.seconds is None:
-            return admission.present(await self._store.aread(admission.work))
+            value = await self._store.aread(admission.work)
+            return following.begun(admission.endpoint, admission.call, value) or admission.present(value)
         poll = Poll(admission.endpoint, admission.request, admission.call, admission.seconds)
         return await self._polls.wait(poll, receive)
 

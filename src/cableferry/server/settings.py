@@ -215,6 +215,20 @@ class WorkersSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     silence_seconds: Annotated[Seconds, _doc("Silence after which a worker is shown as gone.")] = 300
 
 
+class LogsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What running jobs write, as their daemons send it."""
+
+    limit_bytes: Annotated[
+        Bytes, _doc("How much of one job's logs is kept; what comes after that is dropped, and the log says so.")
+    ] = 64 * 1024 * 1024
+    settle_seconds: Annotated[
+        Seconds, _doc("How long after a job's end its logs become its log artifact, unless its daemon brings one.")
+    ] = 15
+    keep_hours: Annotated[Seconds, _doc("How long after that they can still be read as logs; the artifact stays.")] = (
+        168
+    )
+
+
 class JwtSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """JSON Web Tokens of workers."""
 
@@ -298,6 +312,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     emx2: Emx2Section = Emx2Section()
     timeouts: TimeoutsSection = TimeoutsSection()
     workers: WorkersSection = WorkersSection()
+    logs: LogsSection = LogsSection()
     auth: AuthSection = AuthSection()
     limits: RatesSection = RatesSection()
     otel: OtelSection = OtelSection()

@@ -1,5 +1,7 @@
 """The patterns that texts on the wire must match, and what to say of one that does not."""
 
+from cableferry.core.logs import STREAM
+
 NO_NUL = r"^[^\x00]*$"
 ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
 NAME = r"^[^\x00-\x1f\x7f]+$"
@@ -12,5 +14,6 @@ SAID: dict[str, str] = {
     ONE_LINE: "it must not hold line breaks or other control characters",
     NAME: "it must not hold line breaks or other control characters",
     WORKER_ID: "it must not hold spaces, control characters, /, ? or #, and must not be ., .. or register",
+    STREAM: "it may hold letters, digits and . _ - only, at most 64, and begins with a letter or digit",
     SESSION_ID: "it may hold letters, digits and . _ : - only",
 }

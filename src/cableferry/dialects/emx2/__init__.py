@@ -1,6 +1,6 @@
 """The EMX2 HPC protocol over HTTP."""
 
-from cableferry.dialects.emx2 import artifacts, credentials, files, headers, health, jobs, workers
+from cableferry.dialects.emx2 import artifacts, credentials, files, headers, health, jobs, logs, workers
 from cableferry.dialects.endpoint import Dialect
 from cableferry.wire.emx2 import PREFIX, VERSION
 
@@ -11,6 +11,7 @@ DIALECT = Dialect(
         *health.ENDPOINTS,
         *workers.ENDPOINTS,
         *jobs.ENDPOINTS,
+        *logs.ENDPOINTS,
         *artifacts.ENDPOINTS,
         *files.ENDPOINTS,
         *credentials.ENDPOINTS,

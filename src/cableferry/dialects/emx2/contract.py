@@ -20,6 +20,7 @@ class Contract(msgspec.Struct, frozen=True):
     depot: Depot
     rotation_grace_seconds: int = 0
     long_poll_seconds: int = 55
+    log_limit_bytes: int = 64 * 1024 * 1024
     worker_auth_mode: Callable[[], str] = lambda: "off"
 
 
@@ -32,4 +33,5 @@ def extensions(contract: Contract) -> bodies.Extensions:
         sessions=True,
         epochs=True,
         idempotency_key=True,
+        logs=f"{PREFIX}/workers/{{worker_id}}/logs",
     )

@@ -64,6 +64,7 @@ def sync(tx: Tx, call: Call) -> bodies.SyncAnswer:
         stop=[bodies.Gone(stop.job, stop.reason, stop.state and words.WORDS[stop.state]) for stop in synced.stops],
         server_time=tx.now,
         no_claims=_no_claims(synced.no_claims),
+        watched=list(synced.watched),
     )
 
 

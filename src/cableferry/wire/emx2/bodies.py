@@ -202,6 +202,7 @@ class Extensions(msgspec.Struct, frozen=True):
     sessions: bool
     epochs: bool
     idempotency_key: bool
+    logs: str | None = None
 
 
 class WorkerBody(msgspec.Struct, frozen=True):
@@ -264,6 +265,7 @@ class SyncAnswer(msgspec.Struct, frozen=True):
     stop: list[Gone]
     server_time: datetime
     no_claims: NoClaims | None = None
+    watched: list[str] = []
 
 
 class ExplainBody(msgspec.Struct, frozen=True):
@@ -292,6 +294,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     takeover_at: str | None = None
     server_time: str | None = None
     skew_seconds: float | None = None
+    offset: int | None = None
 
 
 NOTHING: Mapping[str, Artifact] = MappingProxyType({})
