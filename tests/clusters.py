@@ -121,3 +121,16 @@ def acting_as(name: str) -> Iterator[None]:
         os.setresuid(0, 0, 0)
         os.setresgid(0, 0, 0)
         os.setgroups(before)
+
+
+@contextlib.contextmanager
+def acting_as_root() -> Iterator[None]:
+    """Inside of `acting_as`, for a moment root again."""
+    user, group = os.geteuid(), os.getegid()
+    os.setresuid(0, 0, 0)
+    os.setresgid(0, 0, 0)
+    try:
+        yield
+    finally:
+        os.setresgid(group, group, 0)
+        os.setresuid(user, user, 0)

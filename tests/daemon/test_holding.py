@@ -11,6 +11,7 @@ from cableferry.daemon.config import Config, Processor
 from cableferry.daemon.holding import Holding
 from cableferry.daemon.journal import Journal
 from cableferry.schedulers.local import Local
+from cableferry.schedulers.protocol import Ticket
 
 
 class Bench:
@@ -33,7 +34,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         bench = Bench(tmp_path, journal)
         yield bench
         for run in (tmp_path / "runs").iterdir():
-            bench.local.cancel(run.name, is_urgent=True)
+            bench.local.cancel(Ticket(run.name, ""), is_urgent=True)
 
 
 def _job(id_: str = "j1", attempt: int = 1, status: str = "CLAIMED") -> Job:

@@ -18,6 +18,7 @@ import pytest
 from cableferry.client.answers import Job, Transition
 from cableferry.client.emx2 import Emx2
 from cableferry.schedulers.local import Local
+from cableferry.schedulers.protocol import Ticket
 from cableferry.wire.emx2.bodies import CreateBody
 from tests.cli import ferry as program
 from tests.daemon import plain_server
@@ -75,7 +76,7 @@ class Bench:
         """Take from the worker what it knows of its jobs, and the jobs themselves."""
         runs = self.folder / "jobs" / "runs"
         for run in runs.iterdir():
-            Local(runs).cancel(run.name, is_urgent=True)
+            Local(runs).cancel(Ticket(run.name, ""), is_urgent=True)
             shutil.rmtree(run)
         with contextlib.closing(sqlite3.connect(self.folder / "jobs" / "journal.db")) as journal:
             journal.execute("delete from held")
@@ -98,7 +99,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
         seen = server if request.param != "plain" else stack.enter_context(plain_server.before(server))
         yield Bench(tmp_path, seen, stack.enter_context(program.client(server)))
         for run in (tmp_path / "jobs" / "runs").iterdir():
-            Local(tmp_path / "jobs" / "runs").cancel(run.name, is_urgent=True)
+            Local(tmp_path / "jobs" / "runs").cancel(Ticket(run.name, ""), is_urgent=True)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from cableferry.schedulers.local import Local
-from cableferry.schedulers.protocol import NotStarted, Order, Phase, Sighting
+from cableferry.schedulers.protocol import Accepted, Ending, Found, Order, Phase, Refused, Sighting, Ticket
+
+A = Ticket("a", "")
 
 STARTER = """
 import sys
@@ -29,11 +31,21 @@ def local(tmp_path: Path) -> Iterator[Local]:
     local = Local(tmp_path / "runs")
     yield local
     for run in (tmp_path / "runs").iterdir():
-        local.cancel(run.name, is_urgent=True)
+        local.cancel(Ticket(run.name, ""), is_urgent=True)
 
 
 def _order(folder: Path, *command: str, name: str = "a") -> Order:
     return Order(name, command, str(folder), str(folder), {"PATH": "/usr/bin:/bin", "WORD": "hé $(date)"})
+
+
+def _submitted(local: Local, order: Order) -> str:
+    submission = local.submit(order)
+    assert isinstance(submission, Accepted), submission
+    return submission.ticket.called
+
+
+def _seen(local: Local) -> dict[str, Sighting]:
+    return dict(local.sight([A], 0).jobs)
 
 
 def _pid(called: str) -> int:
@@ -51,33 +63,33 @@ def _wait(called: str) -> None:
 
 
 def test_a_command_runs_to_its_end(local: Local, tmp_path: Path) -> None:
-    called = local.submit(_order(tmp_path, "sh", "-c", 'echo "$WORD"; echo oh >&2; exit 3'))
+    called = _submitted(local, _order(tmp_path, "sh", "-c", 'echo "$WORD"; echo oh >&2; exit 3'))
     _wait(called)
 
-    assert local.sight(["a"]) == {"a": Sighting(Phase.ENDED, exit_code=3)}
+    assert _seen(local) == {"a": Sighting(Phase.ENDED, exit_code=3, ending=Ending.FAILED)}
     assert (tmp_path / "stdout.log").read_text() == "hé $(date)\n"
     assert (tmp_path / "stderr.log").read_text() == "oh\n"
 
 
 def test_an_argument_is_no_shell_text(local: Local, tmp_path: Path) -> None:
-    _wait(local.submit(_order(tmp_path, "printf", "%s", "$(touch x); `touch y` 'q\" \n")))
+    _wait(_submitted(local, _order(tmp_path, "printf", "%s", "$(touch x); `touch y` 'q\" \n")))
 
     assert (tmp_path / "stdout.log").read_text() == "$(touch x); `touch y` 'q\" \n"
     assert not (tmp_path / "x").exists()
 
 
 def test_a_missing_program_is_said_in_the_log(local: Local, tmp_path: Path) -> None:
-    _wait(local.submit(_order(tmp_path, "no-such-program")))
+    _wait(_submitted(local, _order(tmp_path, "no-such-program")))
 
-    assert local.sight(["a"])["a"].exit_code == 127
+    assert _seen(local)["a"].exit_code == 127
     assert "no-such-program" in (tmp_path / "stderr.log").read_text()
 
 
 def test_a_name_is_never_started_twice(local: Local, tmp_path: Path) -> None:
     order = _order(tmp_path, "sh", "-c", "echo once")
-    first = local.submit(order)
+    first = _submitted(local, order)
     _wait(first)
-    second = Local(tmp_path / "runs").submit(order)
+    second = _submitted(Local(tmp_path / "runs"), order)
 
     assert first == second
     assert (tmp_path / "stdout.log").read_text() == "once\n"
@@ -86,61 +98,60 @@ def test_a_name_is_never_started_twice(local: Local, tmp_path: Path) -> None:
 def test_a_start_that_left_no_trace_is_not_repeated(local: Local, tmp_path: Path) -> None:
     (tmp_path / "runs" / "a").mkdir()
 
-    with pytest.raises(NotStarted, match="left no trace"):
-        local.submit(_order(tmp_path, "true"))
+    assert local.submit(_order(tmp_path, "true")) == Refused("a was started before and left no trace")
 
 
 def test_a_running_job_outlives_its_starter_and_is_found(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", STARTER, str(tmp_path)], check=True)
     later = Local(tmp_path / "runs")
-    called = later.find("a")
-    seen = later.sight(["a"])
-    assert called is not None
-    later.cancel("a", is_urgent=True)
+    (ticket,) = later.find("a", 0).tickets
+    called = ticket.called
+    seen = _seen(later)
+    later.cancel(A, is_urgent=True)
     _wait(called)
 
     assert {"a": Sighting(Phase.RUNNING)} == seen
-    assert {"a": Sighting(Phase.GONE)} == later.sight(["a"])
+    assert {"a": Sighting(Phase.GONE)} == _seen(later)
 
 
 def test_a_crash_before_our_own_note_loses_no_job(local: Local, tmp_path: Path) -> None:
-    called = local.submit(_order(tmp_path, "sleep", "60"))
+    called = _submitted(local, _order(tmp_path, "sleep", "60"))
     (tmp_path / "runs" / "a" / "started.json").unlink()
     later = Local(tmp_path / "runs")
 
-    assert later.find("a") == called
-    assert later.sight(["a"]) == {"a": Sighting(Phase.RUNNING)}
+    assert later.find("a", 0).tickets == (Ticket("a", called),)
+    assert _seen(later) == {"a": Sighting(Phase.RUNNING)}
 
 
 def test_a_name_never_submitted_is_not_found(local: Local) -> None:
-    assert local.find("b") is None
+    assert local.find("b", 0) == Found(True)
 
 
 def test_cancelling_ends_the_whole_group(local: Local, tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    called = local.submit(_order(tmp_path, "sh", "-c", "(exec 9>fifo; sleep 60) & wait"))
+    called = _submitted(local, _order(tmp_path, "sh", "-c", "(exec 9>fifo; sleep 60) & wait"))
     with fifo.open("rb") as end:
-        local.cancel("a", is_urgent=False)
+        local.cancel(A, is_urgent=False)
         # the end of the file comes when the last process that holds it open has ended
         assert end.read() == b""
     _wait(called)
 
-    assert local.sight(["a"]) == {"a": Sighting(Phase.ENDED, signal=signal.SIGTERM)}
+    assert _seen(local) == {"a": Sighting(Phase.ENDED, signal=signal.SIGTERM, ending=Ending.FAILED)}
 
 
 def test_a_deaf_command_is_killed_when_it_is_urgent(local: Local, tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    called = local.submit(_order(tmp_path, "sh", "-c", "trap '' TERM; echo deaf >fifo; while :; do sleep 1; done"))
+    called = _submitted(local, _order(tmp_path, "sh", "-c", "trap '' TERM; echo deaf >fifo; while :; do sleep 1; done"))
     assert fifo.read_text() == "deaf\n"
-    local.cancel("a", is_urgent=False)
-    seen = local.sight(["a"])
-    local.cancel("a", is_urgent=True)
+    local.cancel(A, is_urgent=False)
+    seen = _seen(local)
+    local.cancel(A, is_urgent=True)
     _wait(called)
 
     assert seen == {"a": Sighting(Phase.RUNNING)}
-    assert local.sight(["a"]) == {"a": Sighting(Phase.GONE)}
+    assert _seen(local) == {"a": Sighting(Phase.GONE)}
 
 
 def test_another_process_with_the_same_pid_is_left_alone(local: Local, tmp_path: Path) -> None:
@@ -148,8 +159,8 @@ def test_another_process_with_the_same_pid_is_left_alone(local: Local, tmp_path:
         run = tmp_path / "runs" / "a"
         run.mkdir()
         (run / "started.json").write_text(json.dumps({"pid": stranger.pid, "began": "another boot:1"}))
-        local.cancel("a", is_urgent=True)
-        seen = local.sight(["a"])
+        local.cancel(A, is_urgent=True)
+        seen = _seen(local)
         is_alive = stranger.poll() is None
         stranger.kill()
 
@@ -158,8 +169,7 @@ def test_another_process_with_the_same_pid_is_left_alone(local: Local, tmp_path:
 
 @pytest.mark.parametrize("name", ["", "../a", ".", "a/b"])
 def test_a_name_stays_inside_its_folder(local: Local, tmp_path: Path, name: str) -> None:
-    with pytest.raises(NotStarted):
-        local.submit(_order(tmp_path, "true", name=name))
+    assert isinstance(local.submit(_order(tmp_path, "true", name=name)), Refused)
 
 
 def test_an_order_does_not_show_its_environment(tmp_path: Path) -> None:

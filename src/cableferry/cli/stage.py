@@ -20,6 +20,7 @@ from cableferry.client.schemes import Bearer
 from cableferry.core.access import Role
 from cableferry.engine import tokens, users
 from cableferry.schedulers.local import Local
+from cableferry.schedulers.protocol import Ticket
 from cableferry.store.tx import Tx
 from cableferry.wire.emx2.bodies import CreateBody
 
@@ -183,7 +184,7 @@ def _end_jobs(folder: Path) -> None:
     """The worker leaves its jobs running when it stops; the demo does not."""
     runs = Local(folder / "runs")
     for run in _names(folder / "runs"):
-        runs.cancel(run, is_urgent=True)
+        runs.cancel(Ticket(run, ""), is_urgent=True)
 
 
 def _names(folder: Path) -> Sequence[str]:

@@ -42,7 +42,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 def decide(held: Held, seen: Seen) -> Decision:
     match seen.sighting.phase:
-        case Phase.QUEUED | Phase.RUNNING:
+        case Phase.QUEUED | Phase.RUNNING | Phase.MISSING | Phase.PUZZLING:
             return _running(_timed(held, seen), seen)
         case Phase.ENDED | Phase.GONE:
             return _over(held, seen)

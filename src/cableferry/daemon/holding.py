@@ -14,7 +14,7 @@ from cableferry.daemon.config import Config
 from cableferry.daemon.decide import Push, Seen, decide, report, stopped
 from cableferry.daemon.journal import Held, Journal, Stage, Stop
 from cableferry.daemon.launch import NotRunnable
-from cableferry.schedulers.protocol import NotStarted, Scheduler
+from cableferry.schedulers.protocol import Accepted, Scheduler, Ticket
 from cableferry.wire.emx2.bodies import TransitionBody
 from cableferry.wire.emx2.words import STATES
 
@@ -59,7 +59,8 @@ class Holding:
         """Hold jobs the server thinks we have: one that runs here runs on, one that cannot is lost."""
         for job in filter(launch.is_safe, jobs):
             held = launch.held(job, time.time())
-            called = self._scheduler.find(held.name)
+            known = self._scheduler.find(held.name, held.claimed_at).tickets
+            called = known[0].called if known else None
             log.info("job recovered", job=job.id, called=called)
             if called is not None:
                 self._note(msgspec.structs.replace(held, called=called, stage=Stage.STARTED), _begun(held, job))
@@ -99,25 +100,33 @@ class Holding:
 
     def _launch(self, held: Held) -> None:
         try:
-            called = self._scheduler.submit(launch.order(self._config, held))
-        except (NotRunnable, NotStarted) as error:
-            log.warning("job not started", job=held.id, reason=str(error))
-            ended = msgspec.structs.replace(held, stage=Stage.ENDED)
-            self._note(ended, [report(ended, State.FAILED, str(error))])
+            submission = self._scheduler.submit(launch.order(self._config, held))
+        except NotRunnable as error:
+            self._refuse(held, str(error))
             return
+        if not isinstance(submission, Accepted):
+            self._refuse(held, submission.reason)
+            return
+        called = submission.ticket.called
         log.info("job started", job=held.id, called=called)
         started = msgspec.structs.replace(held, stage=Stage.STARTED, called=called)
         self._note(started, _begun(started))
 
+    def _refuse(self, held: Held, reason: str) -> None:
+        log.warning("job not started", job=held.id, reason=reason)
+        ended = msgspec.structs.replace(held, stage=Stage.ENDED)
+        self._note(ended, [report(ended, State.FAILED, reason)])
+
     def _look(self, held: Held) -> None:
-        sighting = self._scheduler.sight([held.name])[held.name]
+        ticket = Ticket(held.name, held.called or "")
+        sighting = self._scheduler.sight([ticket], time.time()).jobs[held.name]
         output = launch.places(self._config, held).output
         # read after the sighting, so that the last line of an ended job is among them
         read = progress.read(output, held.progress_offset)
         seen = Seen(sighting, time.time(), read.lines, read.offset, str(output), self._config.stop_seconds)
         decision = decide(held, seen)
         if decision.push is not None:
-            self._scheduler.cancel(held.name, decision.push is Push.KILL)
+            self._scheduler.cancel(ticket, decision.push is Push.KILL)
         if decision.held != held:
             self._note(decision.held, decision.reports)
         if decision.held.stage is Stage.ENDED:

@@ -1,6 +1,6 @@
 """Slurm and its kin, each behind the same few verbs."""
 
-from cableferry.schedulers import local
+from cableferry.schedulers import local, simulated, slurm
 
-ROLL_CALL = (local,)
+ROLL_CALL = (local, simulated, slurm)
 MECHANISM = ("protocol", "wrapper")

@@ -1,5 +1,6 @@
 """Runs jobs on this machine, each as a process group that outlives whoever started it."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -10,7 +11,18 @@ from pathlib import Path
 import msgspec
 
 from cableferry.schedulers import wrapper
-from cableferry.schedulers.protocol import NotStarted, Order, Phase, Sighting
+from cableferry.schedulers.protocol import (
+    Accepted,
+    Ending,
+    Found,
+    Order,
+    Phase,
+    Refused,
+    Sighting,
+    Snapshot,
+    Submission,
+    Ticket,
+)
 
 
 class _Started(msgspec.Struct, frozen=True):
@@ -24,6 +36,10 @@ class _Pid(msgspec.Struct, frozen=True):
     pid: int
 
 
+class _NotStarted(Exception):
+    """It does not run and never will."""
+
+
 class Local:
     """The jobs of one folder; each has a folder of its own, made once and never twice."""
 
@@ -31,34 +47,30 @@ class Local:
         self._folder = folder
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def submit(self, order: Order) -> str:
+    def submit(self, order: Order) -> Submission:
+        try:
+            return Accepted(self._submit(order))
+        except _NotStarted as error:
+            return Refused(str(error))
+
+    def _submit(self, order: Order) -> Ticket:
         run = self._run(order.name)
         try:
             run.mkdir(mode=0o700)
         except FileExistsError:
-            if (known := self.find(order.name)) is not None:
+            if (known := self._find(order.name)) is not None:
                 return known
-            raise NotStarted(f"{order.name} was started before and left no trace") from None
+            raise _NotStarted(f"{order.name} was started before and left no trace") from None
         pid = self._start(order, run)
         _write(run / "started.json", _Started(pid, _began(pid) or ""))
-        return _called(pid)
+        return _ticket(order.name, pid)
 
     def _start(self, order: Order, run: Path) -> int:
         """Start the wrapper and wait until it has noted itself, so that no crash of ours can lose it."""
         ready, told = os.pipe()
         try:
             subprocess.run(
-                [
-                    sys.executable,
-                    "-I",
-                    "-S",
-                    wrapper.__file__,
-                    str(run),
-                    str(told),
-                    *_files(order),
-                    "--",
-                    *order.command,
-                ],
+                _wrapped(order, run, told),
                 cwd=order.work_dir,
                 env=dict(order.environment),
                 stdin=subprocess.DEVNULL,
@@ -68,39 +80,42 @@ class Local:
                 check=True,
             )
         except (OSError, ValueError, subprocess.CalledProcessError) as error:
-            raise NotStarted(f"{order.name} cannot be started: {error}") from error
+            raise _NotStarted(f"{order.name} cannot be started: {error}") from error
         finally:
             os.close(told)
             with os.fdopen(ready, "rb") as pipe:
                 pid = pipe.read()
         if not pid:
-            raise NotStarted(f"{order.name} ended before it began")
+            raise _NotStarted(f"{order.name} ended before it began")
         return int(pid)
 
-    def find(self, name: str) -> str | None:
-        started = self._started(self._run(name))
-        return None if started is None else _called(started.pid)
+    def find(self, name: str, since: float) -> Found:
+        known = self._find(name)
+        return Found(True, () if known is None else (known,))
 
-    def sight(self, names: Collection[str]) -> dict[str, Sighting]:
-        return {name: self._sight(self._run(name)) for name in names}
+    def _find(self, name: str) -> Ticket | None:
+        started = self._started(self._run(name))
+        return None if started is None else _ticket(name, started.pid)
+
+    def sight(self, tickets: Collection[Ticket], now: float) -> Snapshot:
+        return Snapshot(True, now, {ticket.name: self._sight(self._run(ticket.name)) for ticket in tickets})
 
     def _sight(self, run: Path) -> Sighting:
         # alive is asked first: what ended in between has left its note by then
         is_alive = self._is_alive(run)
         if (run / "exit.json").exists():
             ended = msgspec.json.decode((run / "exit.json").read_bytes(), type=dict[str, int])
-            return Sighting(Phase.ENDED, ended.get("exit_code"), ended.get("signal"))
+            ending = Ending.DONE if ended.get("exit_code") == 0 else Ending.FAILED
+            return Sighting(Phase.ENDED, ended.get("exit_code"), ended.get("signal"), ending)
         return Sighting(Phase.RUNNING if is_alive else Phase.GONE)
 
-    def cancel(self, name: str, is_urgent: bool) -> None:
-        run = self._run(name)
+    def cancel(self, ticket: Ticket, is_urgent: bool) -> bool:
+        run = self._run(ticket.name)
         started = self._started(run)
-        if started is None or not self._is_alive(run):
-            return
-        try:
-            os.killpg(started.pid, signal.SIGKILL if is_urgent else signal.SIGTERM)
-        except ProcessLookupError:
-            return
+        if started is not None and self._is_alive(run):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL if is_urgent else signal.SIGTERM)
+        return True
 
     def _is_alive(self, run: Path) -> bool:
         started = self._started(run)
@@ -117,16 +132,17 @@ class Local:
 
     def _run(self, name: str) -> Path:
         if not name or "/" in name or name.startswith("."):
-            raise NotStarted(f"{name!r} is no name for a folder")
+            raise _NotStarted(f"{name!r} is no name for a folder")
         return self._folder / name
 
 
-def _files(order: Order) -> tuple[str, str]:
-    return os.path.join(order.output_dir, "stdout.log"), os.path.join(order.output_dir, "stderr.log")
+def _wrapped(order: Order, run: Path, told: int) -> list[str]:
+    files = (os.path.join(order.output_dir, name) for name in ("stdout.log", "stderr.log"))
+    return [sys.executable, "-I", "-S", wrapper.__file__, str(run), str(told), *files, "--", *order.command]
 
 
-def _called(pid: int) -> str:
-    return f"local-{pid}"
+def _ticket(name: str, pid: int) -> Ticket:
+    return Ticket(name, f"local-{pid}")
 
 
 def _began(pid: int) -> str | None:

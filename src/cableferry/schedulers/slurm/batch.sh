@@ -1,0 +1,56 @@
+#!/bin/bash
+# One attempt of one job: batch.sh RUN_DIR WORK_DIR STDOUT STDERR
+#
+# The same text for every job. What differs lies in files of the run's folder, and no shell reads it as commands.
+set -u
+run=$1 work=$2 out=$3 err=$4
+restarts=${SLURM_RESTART_COUNT:-0}
+mine=$SLURM_JOB_ID.$restarts
+
+cd -- "$run" || exit 118
+
+# The fence: a hard link comes into being once, over NFS too, and who made it is read from it, because a link that was
+# made may be reported as one that was there.
+printf %s "$mine" >"fence.$mine" || exit 118
+ln -- "fence.$mine" fence 2>/dev/null
+holder=$(cat fence) || exit 118
+if [ "$holder" != "$mine" ]; then
+    [ -e may-restart ] && [ "${holder%.*}" = "$SLURM_JOB_ID" ] || exit 117
+    rm -f status.json
+fi
+
+words=()
+while IFS= read -r -d '' word; do words+=("$word"); done <launch
+modules=()
+while IFS= read -r -d '' word; do modules+=("$word"); done <modules
+[ ${#words[@]} -gt 0 ] || exit 118
+
+payload() {
+    cd -- "$work" || exit 118
+    # ours, for the command that submitted
+    unset SLURM_TIME_FORMAT LC_ALL
+    if [ ${#modules[@]} -gt 0 ]; then
+        set +u
+        type module >/dev/null 2>&1 || . /etc/profile
+        module load "${modules[@]}" || exit 118
+    fi
+    # what Slurm chose for this job and a container would not see
+    for name in CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES GPU_DEVICE_ORDINAL SLURM_CPUS_PER_TASK; do
+        [ -z "${!name:-}" ] || export "APPTAINERENV_$name=${!name}"
+    done
+    exec env "${words[@]}"
+}
+
+child=
+trap '[ -z "$child" ] || kill -TERM "$child" 2>/dev/null' TERM
+payload >>"$out" 2>>"$err" &
+child=$!
+while wait "$child"; code=$?; kill -0 "$child" 2>/dev/null; do :; done
+wait "$child" 2>/dev/null
+code=$?
+
+times >times.txt
+took=$(tail -n 1 times.txt)
+printf '{"job": "%s", "exit_code": %d, "seconds": %d, "cpu": "%s"}\n' "$SLURM_JOB_ID" "$code" "$SECONDS" "$took" >status.part &&
+    mv -f status.part status.json
+exit "$code"

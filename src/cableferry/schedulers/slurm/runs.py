@@ -1,0 +1,82 @@
+"""The folder of one run on the shared disk: what the batch script reads there, and what it leaves."""
+
+import os
+import re
+from pathlib import Path
+
+import msgspec
+
+from cableferry.schedulers.protocol import Order, Usage
+
+SCRIPT = Path(__file__).with_name("batch.sh")
+DUPLICATE = 117
+UNUSABLE = 118
+_MOST = 4096
+# what a shell says of the time that its children took: 0m0.002s 0m0.001s
+_TIMES = re.compile(r"(\d+)m(\d+(?:\.\d+)?)s")
+
+
+class Status(msgspec.Struct, frozen=True):
+    """How the payload of a run ended, by the word of the script that ran it."""
+
+    job: str
+    exit_code: int
+    seconds: int | None = None
+    cpu: str = ""
+
+    @property
+    def signal(self) -> int | None:
+        """A shell says 128 and the signal's number."""
+        return self.exit_code - 128 if 128 < self.exit_code <= 192 else None
+
+    @property
+    def usage(self) -> Usage:
+        """What the script measured; only accounting knows of memory."""
+        parts = [float(minutes) * 60 + float(seconds) for minutes, seconds in _TIMES.findall(self.cpu)]
+        return Usage(self.seconds, round(sum(parts), 3) if parts else None)
+
+
+def prepare(run: Path, order: Order) -> None:
+    """All that the script reads, on the disk before anybody can look for it."""
+    run.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _write(run / "launch", _words([f"{name}={value}" for name, value in order.environment.items()] + [*order.command]))
+    _write(run / "modules", _words(order.resources.modules))
+    if order.resources.may_restart:
+        _write(run / "may-restart", b"")
+    _write(run / "job.sh", SCRIPT.read_bytes())
+
+
+def status(run: Path) -> Status | None:
+    """What the script left, if it is there to be seen."""
+    try:
+        # a listing is asked for first: over NFS it makes a client forget that there was no such file
+        if "status.json" not in os.listdir(run):
+            return None
+        with (run / "status.json").open("rb") as file:
+            return msgspec.json.decode(file.read(_MOST), type=Status)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def holder(run: Path) -> str | None:
+    """The job that passed the fence, if one did."""
+    try:
+        with (run / "fence").open() as file:
+            return file.read(_MOST).partition(".")[0] or None
+    except OSError:
+        return None
+
+
+def _words(words: "list[str] | tuple[str, ...]") -> bytes:
+    return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+
+def _write(path: Path, content: bytes) -> None:
+    part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
+    part.rename(path)
