@@ -19,12 +19,13 @@ COLUMNS: dict[str, dict[str, Callable[[Any], Any]]] = {
         "status": lambda job: job.state, "worker_id": lambda job: job.worker, "updated_at": lambda job: job.touched_at,
     },
     "transitions": {
+        "job_id": lambda t: f"j{t.job_key - 1}",
         "from_status": lambda t: t.old, "to_status": lambda t: t.new, "worker_id": lambda t: t.payload.worker,
         "timestamp": lambda t: t.at,
     },
     "workers": {"worker_id": lambda worker: worker.id, "last_heartbeat_at": lambda worker: worker.seen_at},
     "artifacts": {"status": lambda artifact: artifact.stage},
-    "files": {},
+    "files": {"artifact_id": lambda file: f"a{file.artifact_key - 1}"},
 }  # fmt: skip
 PLACES: dict[str, Callable[[Any], tuple[Any, ...]]] = {
     "jobs_created_at": lambda job: (job.key,),

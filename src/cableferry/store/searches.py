@@ -63,7 +63,8 @@ TRANSITIONS: Table[Transition] = Table(
     source="transitions t",
     key="t.job_key",
     conditions={
-        "from_status": "t.old", "to_status": "t.new", "worker_id": "t.worker", "actor": "t.actor", "timestamp": "t.at",
+        "job_id": "(SELECT o.id FROM jobs o WHERE o.key = t.job_key)", "from_status": "t.old", "to_status": "t.new",
+        "worker_id": "t.worker", "actor": "t.actor", "timestamp": "t.at",
     },
     orders={"job_id": ("t.job_key", "t.seq"), "timestamp": ("t.at", "t.job_key", "t.seq")},
     value=history.transition_of,
@@ -100,13 +101,16 @@ FILES: Table[File] = Table(
     columns=files.COLUMNS,
     source="files f",
     key="f.artifact_key",
-    conditions={"path": "f.path", "role": "f.role", "sha256": "f.sha256", "content_type": "f.content_type"},
+    conditions={
+        "artifact_id": "(SELECT o.id FROM artifacts o WHERE o.key = f.artifact_key)", "path": "f.path",
+        "role": "f.role", "sha256": "f.sha256", "content_type": "f.content_type",
+    },
     orders={
         "path": ("f.artifact_key", "f.path"),
         "size_bytes": ("coalesce(f.size_bytes, -1)", "f.artifact_key", "f.path"),
     },
     value=files.file_of,
-)
+)  # fmt: skip
 
 _TIMES = frozenset({"created_at", "updated_at", "timestamp", "last_heartbeat_at"})
 _CONTAINED = frozenset({"name", "path", "hostname"})
