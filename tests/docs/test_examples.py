@@ -52,7 +52,7 @@ def _send(client: Client, text: str) -> Reply:
 
 def _filled(text: str, names: dict[str, str]) -> str:
     """`$first` becomes what an earlier answer had where the page says `$first`."""
-    return re.sub(r"\$(\w+)", lambda found: names[found[1]], text)
+    return re.sub(r"\$(\w+)", lambda found: names.get(found[1], found[0]), text)
 
 
 def _missing(wanted: Value, got: Value, names: dict[str, str], place: str) -> Iterator[str]:

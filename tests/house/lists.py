@@ -34,6 +34,8 @@ LIBRARIES = {
     "argon2": Library("argon2-cffi", "server", ("server",)),
     "joserfc": Library("joserfc", "server", ("server",)),
     "obstore": Library("obstore", "server", ("store",)),
+    "graphql": Library("graphql-core", "server", ("dialects/graphql",)),
+    "strawberry": Library("strawberry-graphql", "server", ("dialects/graphql",)),
     "duckdb": Library("duckdb", "query", ("cli/querying.py",)),
     "opentelemetry": Library("opentelemetry-sdk", "otel", ("server",)),
 }

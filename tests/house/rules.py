@@ -79,7 +79,8 @@ def libraries_at_home(source: Source) -> Iterator[str]:
 
 
 def _is_home(source: Source, homes: tuple[str, ...]) -> bool:
-    return any(home in ("everywhere", source.room, source.place) for home in homes)
+    here = ("everywhere", source.room, source.place)
+    return any(home in here or source.place.startswith(f"{home}/") for home in homes)
 
 
 def indented_imports(source: Source) -> Iterator[str]:

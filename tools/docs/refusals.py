@@ -14,6 +14,11 @@ class Told(NamedTuple):
 
 
 TOLD: dict[Kind, Told] = {
+    Kind.TOO_COSTLY: Told(
+        (400,),
+        "A question in GraphQL asks for too many values, goes too deep, or its answer would be too large or too slow.",
+        "Lower a `limit`, ask for fewer fields, or ask in several questions.",
+    ),
     Kind.UNKNOWN_JOB: Told((404,), "No job has this id.", "Check the id; a worker forgets the job."),
     Kind.DELETED_JOB: Told(
         (404,), "The job was there and somebody deleted it.", "A worker stops what it runs of it and forgets the job."

@@ -81,6 +81,7 @@ class Kind(StrEnum):
     CLOCK_SKEW = "clock-skew"
     REPLAYED = "replayed"
     TOO_MANY = "too-many-requests"
+    TOO_COSTLY = "too-costly"
     NOT_ALLOWED = "not-allowed"
     NOT_YOURS = "not-yours"
     UNAVAILABLE = "unavailable"

@@ -130,6 +130,7 @@ class Answer(msgspec.Struct, frozen=True):
     body: Any
     status: int | None = None
     headers: Mapping[str, str] = {}
+    content_type: str = "application/json"
 
 
 class Waits(msgspec.Struct, frozen=True):
@@ -200,7 +201,10 @@ class Rendered(msgspec.Struct, frozen=True):
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """One HTTP contract: its endpoints, what it demands of headers, and how it says no."""
+    """One HTTP contract: its endpoints, what it demands of headers, and how it says no.
+
+    `refused` is the body of a refusal; nothing stands for a problem document.
+    """
 
     name: str
     prefix: str
@@ -208,3 +212,4 @@ class Dialect(msgspec.Struct, frozen=True):
     check_headers: Callable[[Headers], None]
     render: Callable[[Refusal, str | None], Rendered]
     answer_headers: tuple[tuple[bytes, bytes], ...] = ()
+    refused: Any = None

@@ -20,7 +20,11 @@ from cableferry.wire.emx2 import words
 
 def services(settings: Settings, trust: Trust, depot: Depot) -> Mapping[str, object]:
     """What each dialect's endpoints are given, by the dialect's name."""
-    return {"emx2": contract(settings, trust, depot), "ui": desk(settings, depot.store)}
+    return {
+        "emx2": contract(settings, trust, depot),
+        "ui": desk(settings, depot.store),
+        "graphql": settings.emx2.pool,
+    }
 
 
 def desk(settings: Settings, store: Store) -> Desk:

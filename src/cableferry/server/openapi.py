@@ -1,6 +1,7 @@
 """The OpenAPI document of every endpoint, read off the endpoints themselves."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 
 import msgspec
@@ -42,10 +43,12 @@ def document(served: Iterable[Dialect] | None = None) -> Document:
     """OpenAPI 3.1 for these dialects, or for all there are."""
     known = tuple(served) if served is not None else tuple(each.DIALECT for each in dialects.ROLL_CALL)
     endpoints = [(dialect, endpoint) for dialect in known for endpoint in dialect.endpoints]
-    schemas, components = _schemas(endpoint for _, endpoint in endpoints)
+    schemas, components = _schemas(endpoints)
     paths: dict[str, dict[str, object]] = {}
+    names: Counter[str] = Counter()
     for dialect, endpoint in endpoints:
         operation = _operation(dialect, endpoint, schemas)
+        operation["operationId"] = _unique(names, f"{dialect.name}_{_name(endpoint)}")
         paths.setdefault(endpoint.template, {})[endpoint.method.lower()] = operation
     return {
         "openapi": "3.1.0",
@@ -58,20 +61,24 @@ def document(served: Iterable[Dialect] | None = None) -> Document:
 Schemas = Mapping[object, Document]
 
 
-def _schemas(endpoints: Iterable[Endpoint]) -> tuple[Schemas, Document]:
-    types = [kind for each in endpoints for kind in (each.body, each.answer) if kind is not None and kind not in _MEDIA]
-    unique = list(dict.fromkeys([*types, Problem]))
+def _schemas(endpoints: Sequence[tuple[Dialect, Endpoint]]) -> tuple[Schemas, Document]:
+    types = [kind for _, each in endpoints for kind in (each.body, each.answer) if _is_described(kind)]
+    refused = [dialect.refused for dialect, _ in endpoints if dialect.refused is not None]
+    unique = list(dict.fromkeys([*types, *refused, Problem]))
     schemas, components = msgspec.json.schema_components(unique, ref_template=_REF)
     return dict(zip(unique, schemas, strict=True)), components
 
 
+def _is_described(kind: object) -> bool:
+    return kind is not None and kind not in _MEDIA
+
+
 def _operation(dialect: Dialect, endpoint: Endpoint, schemas: Schemas) -> Document:
     operation: Document = {
-        "operationId": f"{dialect.name}_{endpoint.run.__module__.rpartition('.')[2]}_{endpoint.run.__name__}",
         "summary": endpoint.summary,
         "tags": [dialect.name],
         "parameters": list(parameters.of(endpoint)),
-        "responses": dict(_responses(endpoint, schemas)),
+        "responses": dict(_responses(dialect, endpoint, schemas)),
         "security": [] if endpoint.need is Need.NOTHING else [{name: []} for name in _SECURITY],
     }
     if endpoint.body is not None or endpoint.takes is not None:
@@ -82,6 +89,16 @@ def _operation(dialect: Dialect, endpoint: Endpoint, schemas: Schemas) -> Docume
     return operation
 
 
+def _name(endpoint: Endpoint) -> str:
+    return f"{endpoint.run.__module__.rpartition('.')[2]}_{endpoint.run.__name__}"
+
+
+def _unique(names: Counter[str], name: str) -> str:
+    """What is served at several addresses is counted."""
+    names[name] += 1
+    return name if names[name] == 1 else f"{name}_{names[name]}"
+
+
 def _bodies(endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Document]]:
     if endpoint.body is not None:
         yield "application/json", {"schema": schemas[endpoint.body]}
@@ -89,7 +106,7 @@ def _bodies(endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Documen
         yield "application/octet-stream", _BYTES
 
 
-def _responses(endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Document]]:
+def _responses(dialect: Dialect, endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Document]]:
     success: Document = {
         "description": HTTPStatus(endpoint.status).phrase,
         "headers": parameters.answered(endpoint),
@@ -100,7 +117,7 @@ def _responses(endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Docu
     elif endpoint.answer in _MEDIA:
         success["content"] = {_MEDIA[endpoint.answer]: _BYTES}
     elif endpoint.answer is not None:
-        success["content"] = {"application/json": {"schema": schemas[endpoint.answer]}}
+        success["content"] = _json(schemas[endpoint.answer])
     yield str(endpoint.status), success
     if endpoint.waits is not None or endpoint.answer is Content:
         yield "304", {"description": "Not Modified", "headers": parameters.ANSWERED}
@@ -110,14 +127,23 @@ def _responses(endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Docu
             {
                 "description": HTTPStatus(status).phrase,
                 "headers": parameters.refused(status),
-                "content": _PROBLEM,
+                "content": _PROBLEM | _own(dialect, schemas),
             },
         )
 
 
+def _own(dialect: Dialect, schemas: Schemas) -> Document:
+    """What a dialect says no with; before it is known which one was meant, a problem document is said."""
+    return {} if dialect.refused is None else _json(schemas[dialect.refused])
+
+
+def _json(schema: Document) -> Document:
+    return {"application/json": {"schema": schema}}
+
+
 def _refused(endpoint: Endpoint) -> set[int]:
     admitted = () if endpoint.need is Need.NOTHING else _SAID_OF_THE_ADMITTED
-    once = (422,) if endpoint.method == "POST" else ()
+    once = (422,) if endpoint.method == "POST" and endpoint.mode == "write" else ()
     streams = (507,) if endpoint.takes is not None else ()
     parts = (412, 416) if endpoint.answer is Content else ()
     return {*_SAID_OF_ALL, *admitted, *once, *streams, *parts, *endpoint.refusals}

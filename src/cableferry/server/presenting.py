@@ -27,7 +27,8 @@ def present(endpoint: Endpoint, request: Request, value: Value) -> Reply:
     headers = exchange.pairs(value.headers)
     if request.knows(value.headers.get("ETag")):
         return Reply(304, headers=headers)
-    return Reply(value.status or endpoint.status, _encoded(value.body), headers=headers)
+    status = value.status or endpoint.status
+    return Reply(status, _encoded(value.body), value.content_type.encode(), headers)
 
 
 def _encoded(value: Value) -> bytes:
