@@ -25,6 +25,7 @@ demo: $(READY) web  ## a server and a worker on this machine, one job from submi
 
 test: $(READY) web  ## lint, types, import contracts, then every test
 	@tools/postgres.sh
+	@tools/browser.sh
 	@tools/cluster/install.sh
 	@$(MAKE) --no-print-directory lint
 	@$(PY) -m pytest $(PYTEST_ARGS)

@@ -65,10 +65,13 @@ def _tell(shown: "Shown", server: str) -> None:
     rows = [(row.timestamp, row.from_status, row.to_status, row.actor, row.detail) for row in shown.history]
     output.columns(("TIME", "FROM", "TO", "BY", "DETAIL"), rows)
     click.echo(f"\nIts output ({shown.file}):\n\n  {output.text(shown.content)}\n")
-    click.echo(f"The server: {server}  (its contract: {server}/api/hpc/docs)")
+    click.echo(f"The dashboard: {server}/  (the contract: {server}/api/hpc/docs)")
 
 
 def _stay(server: str, place: Path) -> None:
+    from cableferry.cli.stage import OWNER
+
+    click.echo(f"Sign in as {OWNER} with the password in {place / 'password'}.")
     click.echo(f"To ask it yourself: export CABLEFERRY_SERVER={server} CABLEFERRY_TOKEN=$(cat {place / 'token'})")
     click.echo("\nCtrl-C stops the server and the worker.", err=True)
     with contextlib.suppress(KeyboardInterrupt):

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import secrets as chance
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ from cableferry.core.access import Role
 from cableferry.engine import tokens, users
 from cableferry.schedulers.local import Local
 from cableferry.schedulers.protocol import Ticket
+from cableferry.server.passwords import Passwords
 from cableferry.store.tx import Tx
 from cableferry.wire.emx2.bodies import CreateBody
 
@@ -103,17 +105,21 @@ def _is_right(content: str) -> bool:
 
 
 def _owner(folder: Path) -> str:
-    """The token of an Owner, in a database that has one; a folder used before keeps its own."""
+    """The token of an Owner, in a database that has one, and a password for the dashboard; both new at each start."""
     settings = place.settings(None, {"database.data_dir": str(folder / "data"), "database.url": None})
+    password = chance.token_urlsafe(12)
+    hashed = Passwords().hash(OWNER, password)
     with place.opened(settings, is_made=True) as store:
-        text = store.write(_granted)
+        text = store.write(lambda tx: _granted(tx, hashed))
     _write(folder / "token", text)
+    _write(folder / "password", password)
     return text
 
 
-def _granted(tx: Tx) -> str:
+def _granted(tx: Tx, password: str) -> str:
     if not users.find(tx):
         users.create(tx, OWNER, Role.OWNER, None)
+    users.set_password(tx, OWNER, password)
     return tokens.grant(tx, OWNER, tokens.Wanted(Role.OWNER, "demo")).text
 
 

@@ -1,0 +1,70 @@
+// What every story needs: a real browser, a signed-in page, and requests to the server as a person's script makes them.
+import assert from "node:assert/strict";
+import { chromium } from "playwright-core";
+
+const QUIET = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+
+export const server = process.env.STORY_SERVER;
+const token = process.env.STORY_TOKEN;
+export const PASSWORD = process.env.STORY_PASSWORD;
+export const NAME = "demo";
+
+let browser;
+
+/** One page in a browser of its own; what the page complains about fails the story. */
+export async function opened(options = {}) {
+  browser ??= await chromium.launch({ executablePath: process.env.STORY_BROWSER, args: [...QUIET, ...(process.getuid() === 0 ? ["--no-sandbox"] : [])] });
+  const context = await browser.newContext({ viewport: { width: 1280, height: 850 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  page.complaints = [];
+  page.on("pageerror", (error) => page.complaints.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !/status of 4\d\d/.test(message.text())) page.complaints.push(message.text());
+  });
+  page.on("dialog", (dialog) => {
+    page.complaints.push(`a dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(server)) page.complaints.push(`asks elsewhere: ${request.url()}`);
+  });
+  return page;
+}
+
+export async function signedIn(options = {}) {
+  const page = await opened(options);
+  await page.goto(server);
+  await page.getByLabel("Name").fill(NAME);
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+  return page;
+}
+
+export function content(page) {
+  assert.deepEqual(page.complaints, []);
+}
+
+export async function close() {
+  await browser?.close();
+  browser = undefined;
+}
+
+/** A request to the API with the owner's token. */
+export async function api(method, path, body, type = "application/json") {
+  const response = await fetch(`${server}/api/hpc/${path}`, {
+    method,
+    headers: {
+      Authorization: `Bearer ${token}`,
+      "Content-Type": type,
+      "X-EMX2-API-Version": "2025-01",
+      "X-Request-Id": crypto.randomUUID(),
+      "X-Timestamp": String(Math.floor(Date.now() / 1000)),
+    },
+    body: body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body),
+  });
+  const text = await response.text();
+  assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
+  return text === "" ? null : JSON.parse(text);
+}

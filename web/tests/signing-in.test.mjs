@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { close, content, NAME, opened, server, signedIn } from "./browser.mjs";
+
+after(close);
+
+test("a wrong password is said where one looks next, and the right one lets in", async () => {
+  const page = await opened();
+  await page.goto(`${server}/ui/workers`);
+  await page.getByLabel("Name").fill(NAME);
+  await page.getByLabel("Password").fill("a wrong guess");
+  await page.getByRole("button", { name: "Sign in" }).click();
+
+  assert.match(await page.getByRole("alert").innerText(), /password is wrong/);
+  assert.equal(await page.getByLabel("Password").inputValue(), "");
+  content(page);
+});
+
+test("a page that was asked for before signing in is shown after it, and survives a reload", async () => {
+  const page = await signedIn();
+  await page.goto(`${server}/ui/workers`);
+  await page.getByRole("heading", { name: "Workers" }).waitFor();
+  await page.reload();
+  await page.getByText("demo-worker").waitFor();
+  content(page);
+});
+
+test("signing out leaves nothing to be seen", async () => {
+  const page = await signedIn();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await page.goto(`${server}/ui/account`);
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  content(page);
+});
+
+test("a token is made, shown once, and revoked", async () => {
+  const page = await signedIn();
+  await page.goto(`${server}/ui/account`);
+  await page.getByLabel("For").fill("a script");
+  await page.getByRole("button", { name: "Make a token" }).click();
+  const text = await page.getByRole("status").filter({ hasText: "shown once" }).locator("code").innerText();
+  const asked = () => fetch(`${server}/api/ui/me`, { headers: { Authorization: `Bearer ${text}` } });
+
+  assert.equal((await asked()).status, 200);
+  await page.getByRole("row", { name: /a script/ }).getByRole("button", { name: "Revoke" }).click();
+  await page.getByText("revoked").first().waitFor();
+  assert.equal((await asked()).status, 401);
+  await page.reload();
+  await page.getByText("a script").waitFor();
+  assert.equal(await page.getByText(text).count(), 0);
+  content(page);
+});
+
+test("the chosen theme stays chosen", async () => {
+  const page = await signedIn({ colorScheme: "light" });
+  const shown = () => page.evaluate(() => document.documentElement.dataset.theme);
+
+  assert.equal(await shown(), "light");
+  const button = page.getByRole("button", { name: /^Theme/ });
+  await button.click();
+  await button.click();
+  assert.equal(await shown(), "dark");
+  await page.reload();
+  assert.equal(await shown(), "dark");
+  content(page);
+});
