@@ -1,5 +1,6 @@
 """Artifacts from the command line, against a real server."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,3 +166,36 @@ def test_many_files_are_one_command(desk: Desk, tmp_path: Path) -> None:
     assert contents(tmp_path / "back") == contents(many)
     with program.client(desk.server) as client:
         assert len(list(client.artifacts.files(sent["artifact"]["id"]))) == 300
+
+
+def test_a_store_and_an_artifact_are_verified(desk: Desk, tree: Path) -> None:
+    (tree / "a file.txt").write_text("!")
+    artifact = desk.put(str(tree), "--exclude", "sub")["artifact"]["id"]
+    whole = desk.told("verify", artifact)
+    everything = desk.told("verify")
+    (place,) = (desk.home / "data" / "blobs").glob(f"*/{hashlib.sha256(b'!').hexdigest()}-*")
+    place.write_text("b")
+
+    damaged, listed = desk.ask("verify", artifact), desk.ask("verify", "--json")
+    place.write_text("!")
+
+    assert (1, 1, 1, []) == tuple(whole[name] for name in ("artifacts", "files", "bytes", "findings"))
+    assert everything["files"] >= whole["files"]
+    assert 1 == damaged.code == listed.code
+    assert f"damaged: {artifact} a file.txt" in damaged.out
+    assert (artifact, "a file.txt") in [
+        (finding["artifact_id"], finding["path"]) for finding in json.loads(listed.out)["findings"]
+    ]
+    assert 0 == desk.ask("verify", artifact).code
+    assert 3 == desk.ask("verify", "00000000-0000-4000-8000-000000000000").code
+
+
+def test_a_collection_can_be_rehearsed(desk: Desk, tree: Path) -> None:
+    artifact = desk.put(str(tree), "--exclude", "sub")["artifact"]["id"]
+    desk.ask("rm", artifact)
+
+    told, done = desk.told("gc", "--dry-run"), desk.ask("gc")
+
+    assert (True, 0) == (told["dry_run"], told["failed"])
+    assert 0 == done.code
+    assert "wait until nobody reads them" in done.out

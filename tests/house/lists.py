@@ -103,7 +103,7 @@ OWN_SQL: dict[str, str] = {
 # (file, function) -> which process boundary this is
 BROAD_EXCEPTS: dict[tuple[str, str], str] = {
     ("server/edge.py", "_answer"): "from a request that failed to its client, who is told 500",
-    ("server/background.py", "_once"): "a sweep that fails is tried again when its time comes",
+    ("server/background.py", "_tried"): "a sweep that fails is tried again when its time comes",
     ("store/group_commit.py", "perform"): "from the writer's thread to the caller who waits",
     ("store/group_commit.py", "_apart"): "undoes what failed and lets it out",
     ("store/group_commit.py", "tell"): "from a database thread to listeners who wait for no answer",

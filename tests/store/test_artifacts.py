@@ -98,15 +98,6 @@ def test_the_newest_committed_artifact_has_the_name(store: Store) -> None:
     assert store.read(lambda tx: artifacts.newest_named(tx, "other")) is None
 
 
-def test_open_artifacts_without_news_are_stalled(store: Store) -> None:
-    first, second = add(store, "a1"), add(store, "a2", residence=Residence.REFERENCE)
-    later = first.created_at + timedelta(hours=1)
-
-    assert [first] == store.write(lambda tx: artifacts.stalled(tx, later, 10))
-    assert [] == store.write(lambda tx: artifacts.stalled(tx, first.created_at, 10))
-    assert second.stage is Stage.REGISTERED
-
-
 def test_files_come_in_the_order_of_their_bytes(store: Store) -> None:
     artifact = add(store, "a1")
     paths = ["b", "a/x", "a", "a/\u00fc", "a/u\u0308", "A", "a-b"]

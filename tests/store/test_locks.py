@@ -1,11 +1,9 @@
 """Two transactions at once on PostgreSQL: which one waits, which one passes by, and what it sees then."""
 
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
-import psycopg
 import pytest
 from msgspec.structs import replace
 
@@ -25,11 +23,9 @@ from cableferry.store.blobs import Stored
 from cableferry.store.tx import Store, Tx, statement
 from tests.core.specimens import a_session, a_worker, seconds
 from tests.engine.world import RULES
+from tests.store.holding import Holding, waits
 
 pytestmark = pytest.mark.postgres
-
-WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-PATIENCE = 2000
 
 
 @pytest.fixture
@@ -41,40 +37,6 @@ def url(postgres_url: str) -> str:
 def threads() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(4) as pool:
         yield pool
-
-
-class Holding:
-    """A transaction that did its work and stays open until it is let go."""
-
-    def __init__(self, store: Store, pool: ThreadPoolExecutor, work: Callable[[Tx], object]) -> None:
-        self._has_worked = threading.Event()
-        self._may_end = threading.Event()
-        self.outcome: Future[object] = pool.submit(store.write, self._working(work))
-        assert self._has_worked.wait(20)
-
-    def _working(self, work: Callable[[Tx], object]) -> Callable[[Tx], object]:
-        def held(tx: Tx) -> object:
-            done = work(tx)
-            self._has_worked.set()
-            assert self._may_end.wait(20)
-            return done
-
-        return held
-
-    def let_go(self) -> object:
-        self._may_end.set()
-        return self.outcome.result(20)
-
-
-def waits(url: str, other: "Future[object]") -> bool:
-    """Whether the other transaction waits for a lock, looked at until it does or has ended."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        for _ in range(PATIENCE):
-            if other.done():
-                return False
-            if connection.execute(WAITING).fetchone() != (0,):
-                return True
-    raise AssertionError("the other transaction neither waits nor ends")
 
 
 def added(store: Store, id: str = "j1", **changed: object) -> Job:

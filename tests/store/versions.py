@@ -43,6 +43,10 @@ SEEDS: dict[int, tuple[str, ...]] = {
         "INSERT INTO log_chunks (log_key, start, content) SELECT key, 0, 'x' FROM logs",
         "INSERT INTO log_watches (job_key, until_at) SELECT key, 1 FROM jobs WHERE id = 'j1'",
     ),
+    7: (
+        "UPDATE artifacts SET last_used_at = 2",
+        "UPDATE blobs SET damaged_at = 3",
+    ),
 }
 
 

@@ -17,6 +17,9 @@ TOLD: dict[str, str] = {
     "logs not put away": "They did not, since the database or the store of bytes failed; it is tried again.",
     "download broke off": "A file's bytes could not be read to their end; its connection was cut, so nobody takes it "
     "for whole.",
+    "artifact kept no longer": "A collection failed or deleted an artifact, by the policy that the reason tells.",
+    "bytes collected": "A collection gave up bytes that nothing refers to, and removed those whose time had come.",
+    "stored bytes are damaged": "A download asked for verification, and the stored bytes were not what they had been.",
     "look at the database failed": "The numbers of the database could not be read for a scrape or a look.",
     "sweep failed": "A sweep met a bug or no database; it tries again at its next turn.",
     "keys file not taken up": "The changed file of token keys is not usable; the keys known before stay in force.",

@@ -89,6 +89,11 @@ TOLD: dict[Kind, Told] = {
         "The bytes of this artifact live elsewhere, so none can be uploaded.",
         "Send the file's metadata as JSON, or create a managed artifact.",
     ),
+    Kind.DAMAGED: Told(
+        (500,),
+        "A download asked for verification, and the stored bytes are not what they were.",
+        "Do not use the file; an operator runs `cableferry artifacts verify` and uploads the same bytes again.",
+    ),
     Kind.HASH_MISMATCH: Told(
         (409,),
         "A commit declares another hash or size than the files have; its title is `Hash Mismatch`.",

@@ -189,6 +189,44 @@ def rm(target: Target, ids: tuple[str, ...], as_json: bool) -> None:
 
 
 @command(
+    "verify",
+    "Have the server read and hash artifacts again, all committed ones if none is named; exit code 1 says that some are"
+    " damaged, 7 that some could not be read.",
+    "cableferry artifacts verify 0195...\ncableferry artifacts verify --json",
+)
+@click.argument("ids", metavar="[ID...]", nargs=-1)
+@connection.options
+def verify(target: Target, ids: tuple[str, ...], as_json: bool) -> int:
+    from cableferry.cli import checking
+
+    with connected(target) as client:
+        checked = checking.check(client.artifacts, ids, output.ignore if as_json else checking.tell)
+    if as_json:
+        output.document(checked)
+    else:
+        click.echo(f"{checked.artifacts} artifacts, {checked.files} files, {checked.bytes} bytes: {checked.verdict}")
+    return checked.exit
+
+
+@command(
+    "gc",
+    "Have the server remove what is to go: what the settings keep no longer, and bytes that nothing refers to.",
+    "cableferry artifacts gc --dry-run",
+)
+@click.option("--dry-run", "is_rehearsal", is_flag=True, help="Only tell what would go, and why.")
+@connection.options
+def gc(target: Target, is_rehearsal: bool, as_json: bool) -> None:
+    from cableferry.cli import checking
+
+    with connected(target) as client:
+        done = client.artifacts.collect(is_rehearsal)
+    if as_json:
+        output.document(done)
+    else:
+        checking.show(done)
+
+
+@command(
     "query",
     "Run SQL over the Parquet or CSV files of an artifact, as the table `artifact`; needs cableferry[query].",
     "cableferry artifacts query 0195... 'SELECT species, count(*) FROM artifact GROUP BY 1'",
@@ -211,7 +249,7 @@ def query(target: Target, id_: str, sql: str, as_json: bool) -> None:
 
 artifacts = click.Group(
     "artifacts",
-    commands=[put, get, ls, show, rm, query],
+    commands=[put, get, ls, show, verify, rm, gc, query],
     help="Bring, fetch and look at artifacts.",
     no_args_is_help=True,
 )

@@ -15,6 +15,10 @@ def document(value: object) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
 
 
+def ignore(value: object) -> None:
+    """For what is told in one document at the end."""
+
+
 def line(value: object) -> None:
     """One JSON document of several, each on its own line as it happens."""
     click.echo(msgspec.json.encode(value))

@@ -14,6 +14,9 @@ from cableferry.wire.emx2 import artifacts as wire
 
 HOME = "/artifacts"
 PAGE = 1000
+# one large file is hashed before there is an answer
+VERIFY_SECONDS = 1800
+COLLECT_SECONDS = 3600
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -69,6 +72,22 @@ class Artifacts:
 
     def delete(self, id: str) -> None:
         self._ask.delete(_at(id))
+
+    def verify(self, id: str) -> Iterator[wire.VerifiedBody]:
+        """Have the server hash an artifact's bytes again, portion by portion."""
+        after = ""
+        while True:
+            reply = self._ask.tell(f"{_at(id)}/verify", wire.VerifyBody(after), VERIFY_SECONDS)
+            portion = verbs.read(reply, wire.VerifiedBody)
+            yield portion
+            if portion.after is None:
+                return
+            after = portion.after
+
+    def collect(self, is_rehearsal: bool) -> wire.CollectionBody:
+        """Remove what is to go, or only hear what would."""
+        reply = self._ask.tell(f"{HOME}/collect", wire.CollectBody(is_rehearsal), COLLECT_SECONDS)
+        return verbs.read(reply, wire.CollectionBody)
 
     def files(self, id: str, prefix: str = "") -> Iterator[File]:
         """All files, page by page, also of servers that know pages by their offset only."""

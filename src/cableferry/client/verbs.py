@@ -38,9 +38,9 @@ class Verbs:
         headers = {"Idempotency-Key": key or str(uuid.uuid4())}
         return self._call(Ask("POST", self._prefix + path, _encoded(body), headers))
 
-    def tell(self, path: str, body: msgspec.Struct | None = None) -> Reply:
+    def tell(self, path: str, body: msgspec.Struct | None = None, wait: int = 0) -> Reply:
         """What may happen again: the server keeps each answer to a key for a day, and this is told all day long."""
-        return self._call(Ask("POST", self._prefix + path, _encoded(body)))
+        return self._call(Ask("POST", self._prefix + path, _encoded(body), wait_seconds=wait))
 
     def put(self, path: str, body: Content | msgspec.Struct, headers: dict[str, str] | None = None) -> Reply:
         """What is the same however often it is done; of a stream, the server is told what it must be."""

@@ -69,6 +69,7 @@ class Kind(StrEnum):
     TOO_LARGE = "too-large"
     INCOMPLETE = "incomplete"
     BAD_DIGEST = "bad-digest"
+    DAMAGED = "damaged"
     TOO_SLOW = "too-slow"
     STORAGE_FULL = "storage-full"
     RANGE_NOT_SATISFIABLE = "range-not-satisfiable"

@@ -50,6 +50,13 @@ class InsufficientStorage(Denial):
     default = Kind.STORAGE_FULL
 
 
+class Damaged(Denial):
+    """Bytes in the store are not what they were; nothing that the client did is wrong."""
+
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    default = Kind.DAMAGED
+
+
 class NotSatisfiable(Denial):
     """No byte that was asked for is in the file."""
 

@@ -30,6 +30,7 @@ from cableferry.engine.moving import Reopening
 from cableferry.store import artifacts as artifact_rows
 from cableferry.store import history as history_rows
 from cableferry.store import jobs as rows
+from cableferry.store import retention as retention_rows
 from cableferry.store.tx import News, Tx
 
 
@@ -165,6 +166,7 @@ def delete(tx: Tx, rules: Rules, id: str, caller: Caller) -> None:
             )
         job = cancel(tx, rules, id, caller, f"Deleted by {caller.actor}")
     rows.bury(tx, job, caller.actor)
+    retention_rows.release(tx, job.key)
     if rows.delete(tx, job) != 1:
         raise moving.changed_meanwhile([id])
     moving.project(tx, rules, [id])

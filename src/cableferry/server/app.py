@@ -12,7 +12,19 @@ from cableferry import dialects
 from cableferry.dialects import emx2
 from cableferry.dialects.endpoint import Dialect, Endpoint
 from cableferry.engine import sweeps
-from cableferry.server import authenticate, background, configured, edge, exchange, keeping, logs, stowing, watching
+from cableferry.engine.reading import Depot
+from cableferry.server import (
+    authenticate,
+    background,
+    configured,
+    edge,
+    errands,
+    exchange,
+    keeping,
+    logs,
+    stowing,
+    watching,
+)
 from cableferry.server import pages as unlisted
 from cableferry.server.downloads import Downloads
 from cableferry.server.edge import Edge, Parts
@@ -72,6 +84,7 @@ def create_app(
     routes = Routes(_dialects(extra_endpoints))
     polling = Polls(opened, live, settings.emx2.long_poll_seconds)
     runner = Runner(opened, polling, trust.vault)
+    depot = keeping.depot(settings, opened, kept)
     parts = Parts(
         routes=routes,
         runner=runner,
@@ -80,12 +93,12 @@ def create_app(
         followings=Followings(opened, live),
         authenticator=trust.authenticator,
         buckets=Buckets(settings.limits.requests_per_second, settings.limits.burst),
-        services=configured.services(settings, trust, keeping.depot(settings, opened, kept)),
+        services=configured.services(settings, trust, depot),
         fallback=emx2.DIALECT,
         limits=_reading_limits(settings),
         record=recorder(numbers, traces),
     )
-    resident = Resident(settings, opened, store is None, live, numbers, traces, kept, blobs is None)
+    resident = Resident(settings, opened, store is None, live, numbers, traces, depot, blobs is None)
     pages = Starlette(routes=unlisted.pages(settings, routes, opened, numbers), lifespan=resident.live_in)
     return App(Edge(parts), live, pages, Site(settings.server.root_path))
 
@@ -99,7 +112,7 @@ class Resident(msgspec.Struct, frozen=True):
     live: Live
     numbers: Metrics
     traces: Traces | None
-    blobs: Blobs
+    depot: Depot
     closes_blobs: bool
 
     @contextlib.asynccontextmanager
@@ -116,17 +129,22 @@ class Resident(msgspec.Struct, frozen=True):
             if self.traces is not None:
                 await asyncio.to_thread(self.traces.close)
             if self.closes_blobs:
-                await self.blobs.close()
+                await self.depot.blobs.close()
             if self.closes_store:
                 self.store.close()
 
     def _chores(self) -> Iterator[Coroutine[None, None, None]]:
         settings = self.settings
         chores = background.roll_call(configured.pools(settings), settings.timeouts.sweep_seconds)
-        yield background.run(chores, self.store, self.numbers)
-        yield stowing.run(self.store, self.blobs, configured.rules(settings), configured.stowing(settings))
+        yield background.run(chores, self.store, self.numbers, [self._collection()])
+        yield stowing.run(self.store, self.depot.blobs, configured.rules(settings), configured.stowing(settings))
         if connect.kind_of(settings.database_url) == "postgres":
             yield watching.watch(self.store, self.live, [rules.pool for rules in configured.pools(settings)])
+
+    def _collection(self) -> background.Errand:
+        return errands.collection(
+            self.depot, configured.keeping(self.settings), self.settings.artifacts.retention.collect_minutes
+        )
 
 
 def recorder(numbers: Metrics, traces: Traces | None) -> Callable[[Request, Reply], None]:

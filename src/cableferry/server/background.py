@@ -2,9 +2,10 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from functools import partial
+from typing import TypeVar
 
 import msgspec
 import structlog
@@ -13,6 +14,8 @@ from cableferry.core.policy import Rules
 from cableferry.engine import sweeps
 from cableferry.server.metrics import Metrics
 from cableferry.store.tx import Store, Tx
+
+T = TypeVar("T")
 
 log = structlog.get_logger()
 
@@ -47,11 +50,21 @@ def roll_call(pools: Sequence[Rules], sweep_seconds: float) -> tuple[Sweep, ...]
     )
 
 
-async def run(sweeps: Sequence[Sweep], store: Store, metrics: Metrics) -> None:
-    """Run every sweep until cancelled."""
+class Errand(msgspec.Struct, frozen=True):
+    """Work of several transactions, with slow things between them; it too is safe in several processes at once."""
+
+    name: str
+    seconds: float
+    run: Callable[[], Awaitable[object]]
+
+
+async def run(sweeps: Sequence[Sweep], store: Store, metrics: Metrics, errands: Sequence[Errand] = ()) -> None:
+    """Run every sweep and every errand until cancelled."""
     async with asyncio.TaskGroup() as group:
         for sweep in sweeps:
             group.create_task(_repeat(sweep, store, metrics))
+        for errand in errands:
+            group.create_task(_go(errand, metrics))
 
 
 async def _repeat(sweep: Sweep, store: Store, metrics: Metrics) -> None:
@@ -61,13 +74,26 @@ async def _repeat(sweep: Sweep, store: Store, metrics: Metrics) -> None:
         await asyncio.sleep(sweep.seconds * (1 - JITTER + 2 * JITTER * random.random()))  # noqa: S311  # no secret
 
 
+async def _go(errand: Errand, metrics: Metrics) -> None:
+    """The first time at any moment of its period: servers that start together do not go together."""
+    await asyncio.sleep(errand.seconds * random.random())  # noqa: S311  # no secret
+    while True:
+        await _tried(errand.name, errand.run(), metrics)
+        await asyncio.sleep(errand.seconds)
+
+
 async def _once(sweep: Sweep, store: Store, metrics: Metrics) -> int:
-    """How much was done; one that fails is tried again when its time comes."""
+    """How much was done."""
+    return await _tried(sweep.name, store.awrite(sweep.run), metrics) or 0
+
+
+async def _tried(name: str, work: Awaitable[T], metrics: Metrics) -> T | None:
+    """What it gave; one that fails is tried again when its time comes."""
     try:
-        done = await store.awrite(sweep.run)
+        done = await work
     except Exception:
-        log.exception("sweep failed", sweep=sweep.name)
-        metrics.swept(sweep.name, "failed")
-        return 0
-    metrics.swept(sweep.name, "done")
+        log.exception("sweep failed", sweep=name)
+        metrics.swept(name, "failed")
+        return None
+    metrics.swept(name, "done")
     return done

@@ -1,18 +1,20 @@
 """From settings to what the engine and the dialects are configured with."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 import msgspec
 
 from cableferry.core.policy import Limits, Rules, Timeouts
+from cableferry.core.retention import Failures, Lifetimes, Policy, Retention, Unused
 from cableferry.dialects.emx2.contract import Contract
 from cableferry.dialects.ui.desk import Desk
+from cableferry.engine.collecting import Keeping
 from cableferry.engine.reading import Depot
 from cableferry.engine.sessions import Patience
 from cableferry.server.authenticate import Trust
 from cableferry.server.passwords import Passwords
-from cableferry.server.settings import LimitsSection, Settings
+from cableferry.server.settings import LimitsSection, RetentionSection, Settings
 from cableferry.server.stowing import Stowing
 from cableferry.store.tx import Store
 from cableferry.wire.emx2 import words
@@ -39,6 +41,7 @@ def contract(settings: Settings, trust: Trust, depot: Depot) -> Contract:
         rules=rules(settings),
         seal=trust.vault.seal,
         depot=depot,
+        keeping=keeping(settings),
         rotation_grace_seconds=settings.auth.rotation_grace_seconds,
         long_poll_seconds=settings.emx2.long_poll_seconds,
         log_limit_bytes=settings.logs.limit_bytes,
@@ -49,6 +52,27 @@ def contract(settings: Settings, trust: Trust, depot: Depot) -> Contract:
 def stowing(settings: Settings) -> Stowing:
     section = settings.logs
     return Stowing(timedelta(seconds=section.settle_seconds), timedelta(hours=section.keep_hours))
+
+
+def keeping(settings: Settings) -> Keeping:
+    """How long artifacts and bytes are kept."""
+    section = settings.artifacts.retention
+    return Keeping(
+        retention=Retention(tuple(_policies(section)), section.results == "freed"),
+        patience=timedelta(hours=section.stalled_hours),
+        grace=timedelta(minutes=section.grace_minutes),
+        orphans=timedelta(hours=section.orphan_hours),
+    )
+
+
+def _policies(section: RetentionSection) -> Iterator[Policy]:
+    """Those that the settings ask for; without any, artifacts are deleted by hand alone."""
+    if section.failed_days is not None:
+        yield Failures(timedelta(days=section.failed_days))
+    if section.days:
+        yield Lifetimes({type_: timedelta(days=days) for type_, days in section.days.items()})
+    if section.unused_days is not None:
+        yield Unused(timedelta(days=section.unused_days))
 
 
 def pools(settings: Settings) -> tuple[Rules, ...]:

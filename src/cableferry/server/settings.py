@@ -12,6 +12,7 @@ Port = Annotated[int, Meta(ge=0, le=65535)]
 Count = Annotated[int, Meta(ge=1, le=2**31)]
 Bytes = Annotated[int, Meta(ge=1, le=2**50)]
 Seconds = Annotated[float, Meta(gt=0, le=10**9)]
+Span = Annotated[float, Meta(ge=0, le=36500)]
 
 
 class Secret:
@@ -100,6 +101,38 @@ class AzureSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     account_key_file: Annotated[Path | None, _doc("File that holds its key.")] = None
 
 
+class RetentionSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long artifacts and their bytes are kept."""
+
+    days: Annotated[
+        dict[str, Span],
+        _doc('Days that artifacts of a type are kept from their commit on, such as `{log = 30, "*" = 365}`.'),
+    ] = {}
+    unused_days: Annotated[
+        Span | None,
+        _doc("Days that an artifact is kept which no job uses, from its commit or the deletion of the last such job."),
+    ] = None
+    failed_days: Annotated[Span | None, _doc("Days that a failed artifact is kept.")] = 7
+    results: Annotated[
+        Literal["kept", "freed"],
+        _doc("Whether the outputs and logs of a job are kept as long as the job is, or go when their time is over."),
+    ] = "kept"
+    stalled_hours: Annotated[
+        Span, _doc("Hours without a byte after which an artifact fails that was never committed.")
+    ] = 24
+    grace_minutes: Annotated[
+        Span, _doc("Minutes that bytes stay after nothing refers to them, for downloads that have begun.")
+    ] = 60
+    orphan_hours: Annotated[
+        Span,
+        _doc(
+            "Hours after which bytes are removed that no artifact knows, as a killed server leaves them;"
+            " longer than any upload rests."
+        ),
+    ] = 24
+    collect_minutes: Annotated[Seconds, _doc("How often the server collects what is to go.")] = 60
+
+
 class ArtifactsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The files of artifacts."""
 
@@ -137,6 +170,7 @@ class ArtifactsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Bytes,
         _doc("Largest CSV file that is read for its schema at commit; of Parquet, the footer is enough."),
     ] = 256 * 1024 * 1024
+    retention: Annotated[RetentionSection, _doc("How long they are kept.")] = RetentionSection()
     web_hosts: Annotated[
         list[str], _doc("Hosts (`name` or `name:port`) of http artifacts that are asked at commit; no other ever is.")
     ] = []

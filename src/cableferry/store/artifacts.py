@@ -43,12 +43,6 @@ _DELETE = statement("artifact_deleted", "DELETE FROM artifacts WHERE key = ?")
 _NEWEST_NAMED = statement(
     "newest_artifact_of_name", f"{_FROM} WHERE name = ? AND state = 'committed' ORDER BY key DESC LIMIT 1"
 )
-_STALLED = statement(
-    "stalled_artifacts",
-    sqlite=f"{_FROM} WHERE (state = 'created' OR state = 'uploading') AND touched_at < ? ORDER BY touched_at LIMIT ?",
-    postgres=f"""{_FROM} WHERE (state = 'created' OR state = 'uploading') AND touched_at < ?
-    ORDER BY touched_at LIMIT ? FOR UPDATE SKIP LOCKED""",
-)
 
 _USE = statement(
     "artifact_used",
@@ -125,11 +119,6 @@ def hold_many(tx: Tx, ids: Collection[str]) -> dict[str, Artifact]:
 def newest_named(tx: Tx, name: str) -> Artifact | None:
     row = tx.one(_NEWEST_NAMED, (name,))
     return artifact_of(row) if row else None
-
-
-def stalled(tx: Tx, before: datetime, most: int) -> list[Artifact]:
-    """Open artifacts that nothing was sent to since then, the longest silent first."""
-    return [artifact_of(row) for row in tx.all(_STALLED, (micros(before), most))]
 
 
 def find(tx: Tx, wanted: Filter, page: Page, newest_first: bool = False) -> list[Artifact]:

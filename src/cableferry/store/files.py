@@ -1,6 +1,6 @@
 """Rows of files and of the blobs behind them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import cast
 
@@ -8,12 +8,15 @@ import msgspec
 
 from cableferry.core.artifacts import Description, File, Role
 from cableferry.core.paging import Page
+from cableferry.store.failures import Unavailable
 from cableferry.store.tx import Row, Tx, micros, moment, statement
 
 COLUMNS = "key, artifact_key, path, id, role, sha256, size_bytes, content_type, blob_key, seq, created_at"
 _ROLES = {role.value: role for role in Role}
 # behind every path that begins with a prefix: no path holds this character's successor in its place
 END = "\U0010ffff"
+_KEYS = "(SELECT value FROM json_each(?))"
+_PG_KEYS = "(SELECT json_array_elements_text(?::json)::bigint)"
 
 # the next number of arrival: files of one artifact come one after the other, since each locks the artifact
 _PUT = statement(
@@ -38,14 +41,32 @@ _DELETE = statement("file_deleted", "DELETE FROM files WHERE key = ?")
 _KEEP_BLOB = statement(
     "blob_kept",
     """INSERT INTO blobs (sha256, size_bytes, created_at) VALUES (?, ?, ?)
-    ON CONFLICT (sha256) DO UPDATE SET sha256 = excluded.sha256 RETURNING key""",
+    ON CONFLICT (sha256) DO UPDATE SET sha256 = excluded.sha256 RETURNING key, damaged_at""",
 )
-_HAS_PIECES = statement("blob_has_pieces", "SELECT 1 FROM blob_pieces WHERE blob_key = ? LIMIT 1")
+_DROP_PIECES = statement("blob_pieces_dropped", "DELETE FROM blob_pieces WHERE blob_key = ?")
+_IS_WHOLE = statement("blob_whole_again", "UPDATE blobs SET damaged_at = NULL WHERE key = ?")
+# of the bytes that were looked at, and of none that have come in their place
+_IS_DAMAGED = statement(
+    "blob_damaged",
+    """UPDATE blobs SET damaged_at = ? WHERE key = ?
+    AND EXISTS (SELECT 1 FROM blob_pieces p WHERE p.blob_key = blobs.key AND p.place = ?)""",
+)
 _ADD_PIECE = statement(
     "blob_piece_added", "INSERT INTO blob_pieces (blob_key, seq, place, size_bytes) VALUES (?, ?, ?, ?)"
 )
 _PIECES = statement("blob_pieces", "SELECT place, size_bytes FROM blob_pieces WHERE blob_key = ? ORDER BY seq")
+_PIECES_OF_MANY = statement(
+    "pieces_of_blobs",
+    sqlite=f"SELECT blob_key, place, size_bytes FROM blob_pieces WHERE blob_key IN {_KEYS} ORDER BY blob_key, seq",
+    postgres=f"SELECT blob_key, place, size_bytes FROM blob_pieces WHERE blob_key IN {_PG_KEYS} ORDER BY blob_key, seq",
+)
+_DAMAGED_AMONG = statement(
+    "damaged_blobs",
+    sqlite=f"SELECT key FROM blobs WHERE key IN {_KEYS} AND damaged_at IS NOT NULL",
+    postgres=f"SELECT key FROM blobs WHERE key IN {_PG_KEYS} AND damaged_at IS NOT NULL",
+)
 _DEAD = statement("place_dead", "INSERT INTO dead_places (place, at) VALUES (?, ?) ON CONFLICT DO NOTHING")
+_IS_DEAD = statement("place_is_dead", "SELECT 1 FROM dead_places WHERE place = ?")
 
 
 class Piece(msgspec.Struct, frozen=True, gc=False):
@@ -64,24 +85,59 @@ class Blob(msgspec.Struct, frozen=True):
 
 
 def hold_blob(tx: Tx, sha256: str, size_bytes: int) -> tuple[int, bool]:
-    """The key of these bytes, kept from being collected, and whether their places are known already."""
-    key = int(cast(Row, tx.one(_KEEP_BLOB, (sha256, size_bytes, micros(tx.now))))[0])
-    return key, tx.one(_HAS_PIECES, (key,)) is not None
+    """The key of these bytes, kept from being collected, and whether they lie somewhere already and are whole."""
+    key, damaged_at = cast(Row, tx.one(_KEEP_BLOB, (sha256, size_bytes, micros(tx.now))))
+    known = [piece.place for piece in pieces(tx, key)]
+    if damaged_at is None or not known:
+        return int(key), bool(known)
+    bury(tx, known)
+    tx.run(_DROP_PIECES, (key,))
+    tx.run(_IS_WHOLE, (key,))
+    return int(key), False
 
 
 def keep_blob(tx: Tx, blob: Blob) -> int:
-    """The key of these bytes; when they were there already, the new places are given up."""
+    """The key of these bytes; when they were there already and whole, the new places are given up."""
     key, is_known = hold_blob(tx, blob.sha256, blob.size_bytes)
     if is_known:
-        bury(tx, (piece.place for piece in blob.pieces))
-    else:
-        for seq, piece in enumerate(blob.pieces):
-            tx.run(_ADD_PIECE, (key, seq, piece.place, piece.size_bytes))
+        known = [piece.place for piece in pieces(tx, key)]
+        bury(tx, (piece.place for piece in blob.pieces if piece.place not in known))
+        return key
+    for seq, piece in enumerate(blob.pieces):
+        tx.run(_ADD_PIECE, (key, seq, piece.place, piece.size_bytes))
+        check_alive(tx, piece.place)
     return key
+
+
+def note_damage(tx: Tx, blob_key: int, place: str) -> None:
+    """Let the next upload of these bytes take the place of those that are not what they were."""
+    tx.run(_IS_DAMAGED, (micros(tx.now), blob_key, place))
+
+
+def note_health(tx: Tx, blob_key: int) -> None:
+    tx.run(_IS_WHOLE, (blob_key,))
+
+
+def check_alive(tx: Tx, place: str) -> None:
+    """Asked behind the row that refers to a place, or a collection that takes it for an orphan could come between."""
+    if tx.one(_IS_DEAD, (place,)) is not None:
+        raise Unavailable(f"{place} rested for so long that it was given up: its bytes have to be sent again")
 
 
 def pieces(tx: Tx, blob_key: int) -> tuple[Piece, ...]:
     return tuple(Piece(place, size) for place, size in tx.all(_PIECES, (blob_key,)))
+
+
+def pieces_of_many(tx: Tx, blob_keys: Collection[int]) -> dict[int, tuple[Piece, ...]]:
+    found: dict[int, tuple[Piece, ...]] = {}
+    for key, place, size in tx.all(_PIECES_OF_MANY, (_json(blob_keys),)):
+        found[key] = (*found.get(key, ()), Piece(place, size))
+    return found
+
+
+def damaged_among(tx: Tx, keys: Collection[int]) -> set[int]:
+    """Those of these blobs that were not found as they were."""
+    return {row[0] for row in tx.all(_DAMAGED_AMONG, (_json(keys),))}
 
 
 def bury(tx: Tx, places: Iterable[str]) -> None:
@@ -137,3 +193,7 @@ def file_of(row: Row) -> File:
     role = _ROLES[row[4]] if row[4] else None
     values = (*row[:4], role, *row[5:10], moment(row[10]))
     return File(*values)
+
+
+def _json(keys: Collection[int]) -> str:
+    return msgspec.json.encode(list(keys)).decode()

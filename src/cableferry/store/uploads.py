@@ -6,6 +6,7 @@ from typing import cast
 
 from cableferry.core.artifacts import Role
 from cableferry.core.uploads import Draft, Manner, Part, Upload
+from cableferry.store import files
 from cableferry.store.tx import Row, Tx, micros, moment, statement
 
 _COLUMNS = """u.key, u.id, u.artifact_key, a.id, u.path, u.kind, u.role, u.content_type, u.length, u.received, u.sha256,
@@ -124,6 +125,7 @@ def hear_of(tx: Tx, artifact_key: int) -> None:
 def put_part(tx: Tx, upload: Upload, part: Part) -> None:
     """Add a part, or replace the one of its number."""
     tx.run(_PUT_PART, (upload.key, part.number, part.place, part.size_bytes, part.sha256, micros(part.at)))
+    files.check_alive(tx, part.place)
 
 
 def part(tx: Tx, upload: Upload, number: int) -> Part | None:

@@ -1,6 +1,6 @@
 """The EMX2 HPC protocol over HTTP."""
 
-from cableferry.dialects.emx2 import artifacts, credentials, files, headers, health, jobs, logs, workers
+from cableferry.dialects.emx2 import artifacts, credentials, files, headers, health, jobs, keeping, logs, workers
 from cableferry.dialects.endpoint import Dialect
 from cableferry.wire.emx2 import PREFIX, VERSION
 
@@ -14,6 +14,7 @@ DIALECT = Dialect(
         *logs.ENDPOINTS,
         *artifacts.ENDPOINTS,
         *files.ENDPOINTS,
+        *keeping.ENDPOINTS,
         *credentials.ENDPOINTS,
     ),
     check_headers=headers.check,

@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from cableferry.core.policy import Rules
+from cableferry.engine.collecting import Keeping
 from cableferry.engine.credentials import Seal
 from cableferry.engine.reading import Depot
 from cableferry.wire.emx2 import PREFIX, bodies
@@ -18,6 +19,7 @@ class Contract(msgspec.Struct, frozen=True):
     rules: Rules
     seal: Seal
     depot: Depot
+    keeping: Keeping = Keeping()
     rotation_grace_seconds: int = 0
     long_poll_seconds: int = 55
     log_limit_bytes: int = 64 * 1024 * 1024

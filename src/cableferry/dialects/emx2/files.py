@@ -4,23 +4,27 @@ from typing import Annotated, Literal
 from urllib.parse import quote
 
 import msgspec
+import structlog
 from msgspec import Meta
 
 from cableferry.core import contents, media, paging
 from cableferry.core.access import Need
 from cableferry.core.artifacts import MOST_FILES, Declared, Description, File, Residence
-from cableferry.core.errors import Invalid, Kind
+from cableferry.core.errors import Invalid, Kind, NotFound, Refusal
 from cableferry.core.paging import Page
+from cableferry.dialects.denials import Damaged
 from cableferry.dialects.dispositions import attachment
 from cableferry.dialects.emx2.artifacts import HOME
 from cableferry.dialects.emx2.contract import Contract
 from cableferry.dialects.endpoint import Answer, Arrived, Call, Content, Endpoint, Landing
-from cableferry.engine import files
+from cableferry.engine import files, verifying
 from cableferry.engine.files import Stored
 from cableferry.store.files import Blob, Piece
 from cableferry.store.tx import Tx
 from cableferry.wire.emx2 import artifacts as wire
 from cableferry.wire.emx2 import bodies
+
+log = structlog.get_logger()
 
 _DIGESTS = (b"content-sha256", b"content-digest")
 
@@ -29,6 +33,12 @@ class FileQuery(msgspec.Struct, frozen=True):
     """What is said of a file that comes as plain bytes."""
 
     role: Annotated[str, Meta(max_length=40)] | None = None
+
+
+class DownloadQuery(msgspec.Struct, frozen=True):
+    """Whether the stored bytes are to be read and hashed before the first one is sent."""
+
+    verify: Literal["0", "1"] = "0"
 
 
 class FilesQuery(msgspec.Struct, frozen=True):
@@ -77,7 +87,24 @@ def post(tx: Tx, call: Call) -> Answer:
     return _attached(tx, call, _named(call.arrived.fields.get("path") or call.arrived.file_name), call.arrived)
 
 
+def verified(call: Call) -> Refusal | None:
+    """What speaks against a download; it waits for the transaction, which spends the nonce of this request."""
+    query: DownloadQuery = call.query
+    if query.verify == "0":
+        return None
+    try:
+        finding = verifying.check_file(_contract(call).depot, call.path["artifact_id"], call.path["path"])
+    except NotFound as refusal:
+        return refusal
+    if finding is None:
+        return None
+    log.error("stored bytes are damaged", artifact=call.path["artifact_id"], place=finding.place)
+    return Damaged(f"the stored bytes are not what they were: {finding.found} instead of {finding.expected}")
+
+
 def get(tx: Tx, call: Call) -> Content | Answer:
+    if isinstance(call.prepared, Refusal):
+        raise call.prepared
     stored = files.get(tx, call.path["artifact_id"], call.path["path"])
     if stored.file.is_stored:
         return _content(stored)
@@ -207,7 +234,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     Endpoint(
         "GET", _FILE, get, Need.READ, "Download a file, whole or in ranges",
-        answer=None, refusals=(404,),
+        answer=None, query=DownloadQuery, refusals=(404,), prepare=verified,
     ),
     Endpoint(
         "DELETE", _FILE, delete, Need.CREATE, "Remove a file before the commit",

@@ -47,7 +47,7 @@ class LocalBlobs:
         return _named(secrets.token_hex(16))
 
     async def measure(self, place: str) -> Stored:
-        with _looked_for(place):
+        with self._looked_for(place):
             size_bytes = self.path(place).stat().st_size
         return await reading.measured(self._threads, place, self.chunks(place, 0, size_bytes))
 
@@ -91,8 +91,19 @@ class LocalBlobs:
         self._threads.close()
 
     def _open(self, place: str) -> int:
-        with _looked_for(place):
+        with self._looked_for(place):
             return os.open(self.path(place), os.O_RDONLY | os.O_CLOEXEC)
+
+    @contextlib.contextmanager
+    def _looked_for(self, place: str) -> Iterator[None]:
+        with _told(place):
+            try:
+                yield
+            except FileNotFoundError as error:
+                if (self._root / INCOMING).is_dir():
+                    raise BlobMissing(f"{place} is not in the store of bytes") from error
+                # a file system that is not mounted says nothing of what is on it
+                raise BlobsUnavailable(f"{place}: the folder of the store is not there") from error
 
     def _delete(self, places: Iterable[str]) -> None:
         for place in places:
@@ -241,12 +252,3 @@ def _told(what: str) -> Iterator[None]:
         if error.errno in _FULL:
             raise BlobsFull(reason) from error
         raise BlobsUnavailable(reason) from error
-
-
-@contextlib.contextmanager
-def _looked_for(place: str) -> Iterator[None]:
-    with _told(place):
-        try:
-            yield
-        except FileNotFoundError as error:
-            raise BlobMissing(f"{place} is not in the store of bytes") from error

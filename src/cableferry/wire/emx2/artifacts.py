@@ -133,6 +133,69 @@ class LocationBody(msgspec.Struct, frozen=True):
     size_bytes: int | None
 
 
+class VerifyBody(msgspec.Struct, frozen=True):
+    """Behind which path to go on, as the answer before said."""
+
+    after: Annotated[str, Meta(max_length=1024)] = ""
+
+
+class FindingBody(msgspec.Struct, frozen=True):
+    """A file that is not what it should be; without a path it is about the artifact as a whole."""
+
+    artifact_id: str
+    path: str | None
+    problem: Literal["damaged", "missing", "unreachable"]
+    place: str | None
+    expected: str
+    found: str
+
+
+class VerifiedBody(msgspec.Struct, frozen=True):
+    """What was looked at of an artifact; with `after`, ask again to see the rest."""
+
+    artifact_id: str
+    files: int
+    bytes: int
+    unseen: int
+    findings: list[FindingBody]
+    after: str | None
+
+
+class CollectBody(msgspec.Struct, frozen=True):
+    dry_run: bool = False
+
+
+class DueItem(msgspec.Struct, frozen=True):
+    id: str
+    name: str | None
+    type: str
+    size_bytes: int | None
+    becomes: Literal["failed", "deleted"]
+    reason: str
+
+
+class OrphanItem(msgspec.Struct, frozen=True):
+    place: str
+    size_bytes: int
+    modified_at: datetime
+
+
+class CollectionBody(msgspec.Struct, frozen=True):
+    """What a collection did, or would do; the lists name the first thousand of what is counted."""
+
+    dry_run: bool
+    failed: int
+    deleted: int
+    artifacts: list[DueItem]
+    blobs: int
+    blob_bytes: int
+    places_removed: int
+    places_waiting: int
+    orphans: int
+    orphan_bytes: int
+    orphaned: list[OrphanItem]
+
+
 class TypeItem(msgspec.Struct, frozen=True):
     name: str
     description: str
