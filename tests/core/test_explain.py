@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from cableferry.core.explain import Claimable, Code, Explanation, Situation, explain
-from cableferry.core.jobs import Job, State
+from cableferry.core.jobs import Job, State, Waiting
 from cableferry.core.workers import Load, Offer, Worker
 from tests.core.specimens import NOW, a_job, a_worker, seconds
 
@@ -20,7 +20,7 @@ S = State
 def a_situation(job: Job, *known: Worker, **said: object) -> Situation:
     """What is seen 90 seconds after the job last moved, every worker able to take it and empty."""
     seen = Situation(
-        job=job, workers=known, claimable=[Claimable(worker, []) for worker in known], ahead=0, waiting_for=None,
+        job=job, workers=known, claimable=[Claimable(worker, []) for worker in known], ahead=0, waiting=Waiting(),
         silence=seconds(300), now=LATER,
     )  # fmt: skip
     return replace(seen, **said)
@@ -94,9 +94,20 @@ SENTENCES = [
         "Worker w1 claimed it 90 seconds ago and prepares it; that worker was last seen 7 minutes ago.",
     ),
     (
-        a_situation(a_job(S.SUBMITTED, slurm_job_id="77"), W1, waiting_for="Resources"),
+        a_situation(a_job(S.SUBMITTED, slurm_job_id="77"), W1, waiting=Waiting("Resources")),
         Code.IN_SCHEDULER,
         "It has been in the scheduler of worker w1 as job 77 for 90 seconds, waiting for: Resources.",
+    ),
+    (
+        a_situation(a_job(S.SUBMITTED), W1, waiting=Waiting("Priority", NOW + seconds(3600))),
+        Code.IN_SCHEDULER,
+        "It has been in the scheduler of worker w1 for 90 seconds, waiting for: Priority,"
+        " expected to start at 2026-03-01 13:00:00 UTC.",
+    ),
+    (
+        a_situation(a_job(S.SUBMITTED), W1, waiting=Waiting(None, NOW)),
+        Code.IN_SCHEDULER,
+        "It has been in the scheduler of worker w1 for 90 seconds.",
     ),
     (
         a_situation(a_job(S.SUBMITTED, submitted_at=NOW - seconds(3510)), W1),
@@ -179,7 +190,9 @@ def test_the_facts_of_a_silent_worker_say_when_it_was_heard_of() -> None:
 
 
 def test_the_facts_of_a_held_job_tell_its_lease() -> None:
-    facts = explain(a_situation(a_job(S.SUBMITTED, due_at=LATER, slurm_job_id="77"), W1, waiting_for="Priority")).facts
+    facts = explain(
+        a_situation(a_job(S.SUBMITTED, due_at=LATER, slurm_job_id="77"), W1, waiting=Waiting("Priority", LATER))
+    ).facts
 
     assert {
         "worker_id": "w1",
@@ -188,6 +201,7 @@ def test_the_facts_of_a_held_job_tell_its_lease() -> None:
         "leased_until": LATER.isoformat(),
         "epoch": 1,
         "waiting_for": "Priority",
+        "starts_at": LATER.isoformat(),
     } == facts
 
 

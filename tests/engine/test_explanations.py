@@ -4,14 +4,14 @@ from cableferry.core.explain import Code, Explanation
 from cableferry.core.jobs import Job, State
 from cableferry.core.workers import Offer
 from cableferry.engine import explain, workers
-from cableferry.wire.emx2 import words
+from cableferry.wire.emx2 import remarks
 from tests.engine.world import World
 
 S = State
 
 
 def explained(world: World, job: Job) -> Explanation:
-    return world.read(explain.job, world.rules, job.id, words.slurm_reason)
+    return world.read(explain.job, world.rules, job.id, remarks.waiting)
 
 
 def test_nobody_is_registered(world: World) -> None:

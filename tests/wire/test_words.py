@@ -82,15 +82,13 @@ def test_the_cause_of_a_failure_is_read_from_its_detail(state: State, detail: st
     assert cause is words.cause(state, detail)
 
 
-REASONS = [
-    (None, None),
-    ("Slurm job 4711", None),
-    ("slurm_state=PENDING; reason=Resources; queued=300s", "Resources"),
-    ("slurm_state=PENDING; reason=; queued=300s", None),
-    ("slurm_state=PENDING;reason=QOSMaxCpuPerUserLimit", "QOSMaxCpuPerUserLimit"),
-]
+@pytest.mark.parametrize("word", ["out-of-memory", "node-failed", "staging", "lost", "signal"])
+def test_a_worker_may_name_the_cause_of_a_failure(word: str) -> None:
+    assert word == words.cause(State.FAILED, "timeout", word)
+    assert words.cause(State.SUCCEEDED, None, word) is None
 
 
-@pytest.mark.parametrize(("detail", "reason"), REASONS)
-def test_the_reason_for_waiting_is_read_from_a_queue_report(detail: str | None, reason: str | None) -> None:
-    assert reason == words.slurm_reason(detail)
+@pytest.mark.parametrize("word", ["silent", "offline", "stopped", "bad luck"])
+def test_what_only_the_server_knows_is_no_cause_of_a_worker(word: str) -> None:
+    with pytest.raises(Invalid, match="unknown cause"):
+        words.cause(State.FAILED, None, word)

@@ -31,6 +31,13 @@ CAUSES: dict[Cause, str] = {
     Cause.SILENT: "Nobody reported on it for longer than the timeouts allow.",
     Cause.OFFLINE: "Its worker was not heard of at all for too long.",
     Cause.STOPPED: "It did not fail: somebody asked for a stop, and its worker stopped it.",
+    Cause.OUT_OF_MEMORY: "It used more memory than it was given.",
+    Cause.NODE_FAILED: "The node that it ran on failed.",
+    Cause.PREEMPTED: "Its scheduler took the node away for another job.",
+    Cause.STAGING: "Its inputs could not be brought to it.",
+    Cause.STORING: "Its outputs could not be brought away.",
+    Cause.REFUSED: "The site's scheduler refused it.",
+    Cause.UNSURE: "Nobody could find out whether the site's scheduler took it.",
 }
 
 

@@ -9,7 +9,7 @@ import click
 
 from cableferry.cli import output
 from cableferry.cli.exits import Exit, Failure
-from cableferry.client.answers import FINAL, Job
+from cableferry.client.answers import FINAL, Job, Transition
 from cableferry.client.emx2 import Emx2
 
 WAIT_SECONDS = 50
@@ -75,12 +75,19 @@ def watch(client: Emx2, id_: str, max_wait: float | None, as_json: bool) -> int:
             if as_json:
                 output.line(row)
             else:
-                click.echo("  ".join(map(output.text, (row.timestamp, row.to_status.ljust(9), row.detail or ""))))
+                click.echo("  ".join(map(output.text, (row.timestamp, row.to_status.ljust(9), _news(row)))).rstrip())
         sys.stdout.flush()
         if rows and rows[-1].to_status in FINAL:
             return Exit.OK if rows[-1].to_status == "COMPLETED" else Exit.JOB_FAILED
         deadline.check(f"job {id_}")
         _breathe(asked_at, bool(rows), deadline)
+
+
+def _news(row: Transition) -> str:
+    """What a row of the history tells besides the status."""
+    share = None if row.progress is None else f"{row.progress:.0%}"
+    said = row.detail or "; ".join(part for part in (row.phase, row.message) if part)
+    return said if share is None or share in said else f"{said}  {share}".strip()
 
 
 def _breathe(asked_at: float, is_changed: bool, deadline: Deadline) -> None:

@@ -208,6 +208,39 @@ def watch(target: Target, id_: str, max_wait: float | None, as_json: bool) -> in
         return following.watch(client, id_, max_wait, as_json)
 
 
+@command(
+    "logs",
+    "Show what a job writes; with --follow as it comes, until the job has ended.",
+    "cableferry jobs logs 0195...\ncableferry jobs logs 0195... --follow --tail 20\n"
+    "cableferry jobs logs 0195... --stream stderr > stderr.log",
+)
+@_ID
+@click.option("--follow", "-f", "is_followed", is_flag=True, help="Go on until the job has ended.")
+@click.option("--stream", metavar="NAME", help="Which log: stdout, stderr, batch or another one.  [stdout]")
+@click.option("--tail", type=click.IntRange(1, 100_000), metavar="N", help="Begin with the last N lines.")
+@_MAX_WAIT
+@connection.options
+def logs(
+    target: Target,
+    id_: str,
+    is_followed: bool,
+    stream: str | None,
+    tail: int | None,
+    max_wait: float | None,
+    as_json: bool,
+) -> int:
+    from cableferry.cli import reading
+
+    with connected(target) as client:
+        if as_json:
+            output.document(client.logs.find(id_))
+            return Exit.OK
+        if is_followed:
+            return reading.follow(client, id_, stream or "stdout", tail, max_wait)
+        reading.show(client, id_, stream, tail)
+    return Exit.OK
+
+
 def _awaited(job: "Job", as_json: bool) -> int:
     from cableferry.cli import following
 
@@ -223,15 +256,26 @@ def _show(job: "Job", as_json: bool, short: bool = False) -> None:
     rest = [
         (name.replace("_", " "), bytes(value) if name in ("parameters", "inputs") else value)
         for name in job.__struct_fields__
-        if name not in ("id", "status", "detail", "links")
+        if name not in ("id", "status", "detail", "usage", "scheduler", "links")
         for value in [getattr(job, name)]
     ]
-    output.fields(first if short else first + rest)
+    output.fields(first if short else first + rest + _remarks(job))
+
+
+def _remarks(job: "Job") -> list[tuple[str, object]]:
+    """What it took, and what its scheduler says."""
+    said = [("used", job.usage), ("scheduler", job.scheduler)]
+    return [
+        (f"{prefix} {name.replace('_', ' ')}", getattr(each, name))
+        for prefix, each in said
+        if each is not None
+        for name in each.__struct_fields__
+    ]
 
 
 jobs = click.Group(
     "jobs",
-    commands=[submit, list_, show, wait, cancel, delete, history, explain, watch],
+    commands=[submit, list_, show, wait, cancel, delete, history, explain, watch, logs],
     help="Submit, follow and end jobs.",
     no_args_is_help=True,
 )

@@ -44,6 +44,11 @@ def fields(values: Iterable[tuple[str, object]]) -> None:
         click.echo(f"{name.ljust(width)}  {value}")
 
 
+def harmless(text: str) -> str:
+    """A line for a terminal, its tabs kept."""
+    return _CONTROL.sub("?", text)
+
+
 def text(value: object) -> str:
     """A value for a terminal: whatever would move its cursor becomes a question mark."""
     if value is None:

@@ -3,6 +3,7 @@
 import msgspec
 
 from cableferry.wire.emx2.bodies import Capability, Extensions, Gone, Links, ReportResult
+from cableferry.wire.emx2.remarks import Scheduled, Usage
 
 NULL = msgspec.Raw(b"null")
 
@@ -37,6 +38,8 @@ class Job(msgspec.Struct, frozen=True):
     started_at: str | None = None
     completed_at: str | None = None
     updated_at: str | None = None
+    usage: Usage | None = None
+    scheduler: Scheduled | None = None
     links: Links = msgspec.field(default_factory=dict, name="_links")
 
     @property
@@ -70,6 +73,8 @@ class Transition(msgspec.Struct, frozen=True):
     attempt: int = 0
     epoch: int | None = None
     sequence: int = 0
+    usage: Usage | None = None
+    scheduler: Scheduled | None = None
 
 
 class TransitionList(msgspec.Struct, frozen=True):
@@ -101,6 +106,7 @@ class Sync(msgspec.Struct, frozen=True):
     reports: list[ReportResult] = []
     claimed: list[Job] = []
     stop: list[Gone] = []
+    watched: list[str] = []
 
 
 class Explanation(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ from cableferry.client.answers import Credential, Job, JobList, Transition, Work
 from cableferry.client.artifacts import Artifacts
 from cableferry.client.caller import Caller
 from cableferry.client.http import Connection
+from cableferry.client.logs import Logs
 from cableferry.client.patience import Patience
 from cableferry.client.schemes import Scheme
 from cableferry.client.verbs import Verbs
@@ -40,6 +41,7 @@ class Emx2:
     def __init__(self, caller: Caller) -> None:
         self._ask = Verbs(caller, PREFIX)
         self.artifacts = Artifacts(self._ask)
+        self.logs = Logs(self._ask)
 
     def close(self) -> None:
         self._ask.close()

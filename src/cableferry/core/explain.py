@@ -8,7 +8,7 @@ from typing import assert_never
 import msgspec
 
 from cableferry.core import workers
-from cableferry.core.jobs import Job, State
+from cableferry.core.jobs import Job, State, Waiting
 from cableferry.core.workers import Load, Worker
 
 Fact = str | int | float | bool | None
@@ -53,7 +53,7 @@ class Situation(msgspec.Struct, frozen=True):
     workers: Sequence[Worker]
     claimable: Sequence[Claimable]
     ahead: int
-    waiting_for: str | None
+    waiting: Waiting
     silence: timedelta
     now: datetime
 
@@ -135,10 +135,15 @@ def _claimed(seen: Situation) -> Explanation:
 def _submitted(seen: Situation) -> Explanation:
     job = seen.job
     number = f" as job {job.slurm_job_id}" if job.slurm_job_id else ""
-    reason = f", waiting for: {seen.waiting_for}" if seen.waiting_for else ""
+    said = seen.waiting
+    reason = f", waiting for: {said.reason}" if said.reason else ""
+    if said.starts_at is not None and said.starts_at > seen.now:
+        reason += f", expected to start at {_clock(said.starts_at)}"
     since = _ago(seen.now - (job.submitted_at or job.moved_at))
     sentence = f"It has been in the scheduler of worker {job.worker}{number} for {since}{reason}{_heard(seen)}."
-    return Explanation(Code.IN_SCHEDULER, sentence, {**_lease(seen), "waiting_for": seen.waiting_for})
+    starts_at = said.starts_at.isoformat() if said.starts_at else None
+    facts = {**_lease(seen), "waiting_for": said.reason, "starts_at": starts_at}
+    return Explanation(Code.IN_SCHEDULER, sentence, facts)
 
 
 def _running(seen: Situation) -> Explanation:

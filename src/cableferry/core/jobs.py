@@ -43,6 +43,13 @@ class Cause(StrEnum):
     SILENT = "silent"
     OFFLINE = "offline"
     STOPPED = "stopped"
+    OUT_OF_MEMORY = "out-of-memory"
+    NODE_FAILED = "node-failed"
+    PREEMPTED = "preempted"
+    STAGING = "staging"
+    STORING = "storing"
+    REFUSED = "submit-refused"
+    UNSURE = "submit-unknown"
 
 
 _S = State
@@ -65,6 +72,13 @@ JOBS: Machine[State] = Machine(
 
 FINAL: frozenset[State] = frozenset(state for state in State if JOBS.is_final(state))
 HELD: frozenset[State] = frozenset({_S.CLAIMED, _S.SUBMITTED, _S.RUNNING, _S.SUSPECT})
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """Why a job waits in its scheduler, and when that expects to start it."""
+
+    reason: str | None = None
+    starts_at: datetime | None = None
 
 
 class Preference(msgspec.Struct, frozen=True, gc=False):

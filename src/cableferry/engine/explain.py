@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from cableferry.core import explain, workers
 from cableferry.core.explain import Claimable, Explanation, Situation
-from cableferry.core.jobs import Job, State
+from cableferry.core.jobs import Job, State, Waiting
 from cableferry.core.policy import Rules
 from cableferry.engine import jobs
 from cableferry.store import jobs as rows
@@ -16,8 +16,8 @@ _MOST_WORKERS = 50
 _MOST_AHEAD = 1000
 
 
-def job(tx: Tx, rules: Rules, id: str, reason_in: Callable[[str | None], str | None]) -> Explanation:
-    """`reason_in` reads a scheduler's reason out of a report's detail, as the contract writes it."""
+def job(tx: Tx, rules: Rules, id: str, waiting_in: Callable[[Job], Waiting]) -> Explanation:
+    """`waiting_in` reads what the scheduler says out of what the worker said, as the contract writes it."""
     job = jobs.get(tx, rules, id)
     known = registered.of_pool(tx, rules.pool)
     return explain.explain(
@@ -26,7 +26,7 @@ def job(tx: Tx, rules: Rules, id: str, reason_in: Callable[[str | None], str | N
             workers=known,
             claimable=_claimable(tx, job, known),
             ahead=_ahead(tx, job),
-            waiting_for=reason_in(job.detail),
+            waiting=waiting_in(job),
             silence=rules.worker_silence,
             now=tx.now,
         )

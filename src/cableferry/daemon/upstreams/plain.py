@@ -43,7 +43,8 @@ class Plain:
 
     def _tell(self, entry: Entry) -> int:
         """The report's number: one that is refused need not be told again either."""
-        report = msgspec.structs.replace(entry.report, worker_id=self._worker_id, epoch=None)
+        plain = {"epoch": None, "cause": None, "usage": None, "scheduler": None}
+        report = msgspec.structs.replace(entry.report, worker_id=self._worker_id, **plain)
         with contextlib.suppress(errors.Invalid, errors.NotFound, errors.Conflict):
             self._client.transition(entry.job, report)
         return entry.number

@@ -16,7 +16,7 @@ from cableferry.engine import artifacts as results_of
 from cableferry.engine import explain as explaining
 from cableferry.engine import jobs, queue
 from cableferry.store.tx import Tx
-from cableferry.wire.emx2 import PREFIX, artifacts, bodies, inputs, words
+from cableferry.wire.emx2 import PREFIX, artifacts, bodies, inputs, remarks, words
 from cableferry.wire.emx2.bodies import Link
 
 ALL = "ALL"
@@ -122,7 +122,7 @@ def history(tx: Tx, call: Call) -> bodies.TransitionList:
 def explain(tx: Tx, call: Call) -> bodies.ExplainBody:
     job_id, rules = call.path["job_id"], _contract(call).rules
     job = jobs.get(tx, rules, job_id)
-    why = explaining.job(tx, rules, job_id, words.slurm_reason)
+    why = explaining.job(tx, rules, job_id, remarks.waiting)
     links = {"self": Link(f"{PREFIX}/jobs/{job_id}/explain", "GET"), "job": Link(f"{PREFIX}/jobs/{job_id}", "GET")}
     return bodies.ExplainBody(job_id, words.WORDS[job.state], why.code, why.sentence, why.facts, links)
 
@@ -139,8 +139,9 @@ def report(job_id: str, body: bodies.TransitionBody, worker: str | None, actor: 
         body.phase,
         body.message,
         body.progress,
+        remarks.packed(body.usage, body.scheduler),
     )
-    return Report(job_id, state, payload, actor, words.cause(state, body.detail), body.epoch)
+    return Report(job_id, state, payload, actor, words.cause(state, body.detail, body.cause), body.epoch)
 
 
 def _contract(call: Call) -> Contract:

@@ -13,7 +13,8 @@ from cableferry.core.artifacts import Artifact
 from cableferry.core.jobs import Job, Transition
 from cableferry.core.workers import Worker
 from cableferry.wire import texts
-from cableferry.wire.emx2 import PREFIX
+from cableferry.wire.emx2 import PREFIX, remarks
+from cableferry.wire.emx2.remarks import Scheduled, Usage
 from cableferry.wire.emx2.words import LINKS, STAGE_WORDS, WORDS
 
 Name = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.NAME)]
@@ -88,6 +89,9 @@ class TransitionBody(msgspec.Struct, frozen=True):
     message: Annotated[str, Meta(max_length=500, pattern=texts.NO_NUL)] | None = None
     progress: Annotated[float, Meta(ge=0, le=1)] | None = None
     epoch: Annotated[int, Meta(ge=0, le=2**53)] | None = None
+    cause: Annotated[str, Meta(max_length=40)] | None = None
+    usage: Usage | None = None
+    scheduler: Scheduled | None = None
 
 
 class CancelBody(msgspec.Struct, frozen=True):
@@ -154,6 +158,8 @@ class JobBody(msgspec.Struct, frozen=True):
     completed_at: datetime | None
     updated_at: datetime
     links: Links = msgspec.field(name="_links")
+    usage: Usage | None = None
+    scheduler: Scheduled | None = None
 
 
 class JobList(msgspec.Struct, frozen=True):
@@ -184,6 +190,8 @@ class TransitionItem(msgspec.Struct, frozen=True):
     attempt: int
     epoch: int
     sequence: int
+    usage: Usage | None = None
+    scheduler: Scheduled | None = None
 
 
 class TransitionList(msgspec.Struct, frozen=True):
@@ -306,6 +314,7 @@ _PATHS = {"claim": "/claim", "cancel": "/cancel", "transitions": "/transitions",
 
 def job(value: Job, results: Mapping[str, Artifact] = NOTHING) -> JobBody:
     """A job as the protocol shows it, with what came of it."""
+    said = remarks.opened(value.remarks)
     return JobBody(
         value.id,
         WORDS[value.state],
@@ -337,6 +346,8 @@ def job(value: Job, results: Mapping[str, Artifact] = NOTHING) -> JobBody:
         value.ended_at,
         value.touched_at,
         job_links(value),
+        said.usage,
+        said.scheduler,
     )
 
 
@@ -355,6 +366,7 @@ def job_links(value: Job) -> Links:
 def transition(job_id: str, id: str, value: Transition) -> TransitionItem:
     """One row of a job's history as the protocol shows it."""
     payload = value.payload
+    said = remarks.opened(payload.remarks)
     return TransitionItem(
         id=id,
         job_id=job_id,
@@ -374,6 +386,8 @@ def transition(job_id: str, id: str, value: Transition) -> TransitionItem:
         attempt=value.attempt,
         epoch=value.epoch,
         sequence=value.seq,
+        usage=said.usage,
+        scheduler=said.scheduler,
     )
 
 

@@ -72,20 +72,23 @@ def word(state: State, wish: Wish | None = None, cause: Cause | None = None) -> 
     return WORDS[state]
 
 
-def cause(state: State, detail: str | None) -> Cause | None:
-    """Why a job failed, as far as the worker's detail tells."""
+# what a worker may say of a failure; the others are the server's to say
+CAUSES: dict[str, Cause] = {
+    cause.value: cause
+    for cause in Cause
+    if cause not in (Cause.SILENT, Cause.OFFLINE, Cause.NOT_SUBMITTED, Cause.STOPPED)
+}
+
+
+def cause(state: State, detail: str | None, said: str | None = None) -> Cause | None:
+    """Why a job failed: as its worker says, or as far as the detail tells."""
     if state is not State.FAILED:
         return None
+    if said is not None:
+        if said not in CAUSES:
+            raise Invalid(f"unknown cause {said[:40]!r}: use one of {', '.join(CAUSES)}")
+        return CAUSES[said]
     text = (detail or "").lower()
     if text.startswith("input_hash_mismatch"):
         return Cause.MISMATCH
     return Cause.TIMEOUT if text.startswith("timeout") or "slurm_state=timeout" in text else Cause.ERROR
-
-
-def slurm_reason(detail: str | None) -> str | None:
-    """Why a job waits in Slurm, from the queue report of its worker."""
-    for part in (detail or "").split(";"):
-        name, _, value = part.strip().partition("=")
-        if name == "reason" and value:
-            return value
-    return None
