@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from cableferry.testing import servers
 from cableferry.testing.servers import Running
+from tests.server import streaming
 
 HEAD = (
     b"GET /api/hpc/jobs HTTP/1.1\r\nHost: x\r\nX-EMX2-API-Version: 2025-01\r\n"
@@ -45,8 +47,9 @@ def _answer(server: Running, *pieces: bytes) -> bytes:
         HEAD + b"X-Odd: \x00\r\n\r\n",
         HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00",
+        b"CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
-    ids=["method", "version", "length", "NUL", "chunk", "TLS"],
+    ids=["method", "version", "length", "NUL", "chunk", "TLS", "tunnel"],
 )
 def test_what_is_no_http_gets_a_problem_document(server: Running, content: bytes) -> None:
     head, _, body = _answer(server, content).partition(b"\r\n\r\n")
@@ -121,6 +124,41 @@ def test_a_body_is_no_part_of_the_head_behind_it(server: Running) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
         connection.sendall(create + HEAD)
         assert connection.recv(12) == b"HTTP/1.1 201"
+
+
+def _statuses(server: Running, content: bytes) -> list[bytes]:
+    """Of all answers until the server hangs up."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+        connection.sendall(content)
+        answers = b"".join(iter(lambda: connection.recv(65536), b""))
+    return re.findall(rb"HTTP/1\.1 (\d{3}) ", answers)
+
+
+def test_a_tunnel_asked_for_after_an_answer_is_refused_too(server: Running) -> None:
+    tunnel = b"CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    assert _statuses(server, HEAD + b"\r\n" + tunnel) == [b"200", b"400"]
+
+
+BROKEN = HEAD.replace(b"GET", b"POST") + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n"
+
+
+@pytest.mark.parametrize("before", [1, 2])
+def test_what_makes_no_sense_is_refused_after_the_answers_before_it(server: Running, before: int) -> None:
+    waiting = HEAD.replace(b"/jobs", b"/jobs?wait=1") + b"\r\n"
+
+    assert _statuses(server, waiting * before + BROKEN) == [b"200"] * before + [b"400"]
+
+
+def test_whoever_asks_much_at_once_and_goes_is_forgotten(server: Running, caplog: pytest.LogCaptureFixture) -> None:
+    waiting = HEAD.replace(b"/jobs", b"/jobs?wait=50") + b"\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+        connection.sendall(waiting * 3)
+        assert streaming.until(lambda: server.app.live.count == 1)
+
+    assert streaming.until(lambda: server.app.live.count == 0)
+
+    assert [record.name for record in caplog.records if record.name == "uvicorn.error"] == []
 
 
 def test_an_upgrade_is_answered_as_if_nobody_had_asked(server: Running) -> None:

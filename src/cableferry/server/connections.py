@@ -39,6 +39,7 @@ class Connection(HttpToolsProtocol):
     _is_in_body = False
     _is_refused = False
     _later: Refusal | None = None
+    _running: RequestResponseCycle | None = None
     _alarm: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -47,6 +48,11 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_alarm()
+        # uvicorn tells only the newest of several requests that nobody waits for its answer any more
+        for cycle in (self._running, *(waiting for waiting, _ in self.pipeline)):
+            if cycle is not None and not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -72,10 +78,13 @@ class Connection(HttpToolsProtocol):
             scope["client_certificate"] = tls.getpeercert(binary_form=True)
 
     def on_headers_complete(self) -> None:
-        self._is_in_head, self._is_in_body = False, True
-        self._brought_bytes = 0
-        self._stop_alarm()
+        self._is_in_head = False
         super().on_headers_complete()
+        # an address that is none never gets this far, and has no body
+        self._is_in_body, self._brought_bytes = True, 0
+        self._stop_alarm()
+        if not self.pipeline:
+            self._running = self.cycle
         cast(dict[str, object], self.scope)["line"] = Line(self.cycle)
 
     def on_body(self, body: bytes) -> None:
@@ -95,12 +104,14 @@ class Connection(HttpToolsProtocol):
         """Whoever ends what he says in the middle of a body may still hear that; TLS has no such end."""
         if not self._is_in_body or self._is_refused or self.scheme == "https":
             return False
-        self._refuse(Invalid("the connection ended before the body was as long as Content-Length says"))
+        self._refuse_in_turn(Invalid("the connection ended before the body was as long as Content-Length says"))
         return True
 
     def on_response_complete(self) -> None:
+        if self.pipeline:
+            self._running, _ = self.pipeline[-1]
         super().on_response_complete()
-        if self._later is not None and not self.pipeline:
+        if self._later is not None and not self._owes_an_answer():
             self._refuse(self._later)
         # whoever was to be asked for the body will not send it, and what comes next would be taken for it
         if self._is_in_body and self.expect_100_continue:
@@ -140,17 +151,24 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """What makes no sense is answered in its turn."""
-        refusal = Invalid(_NO_HTTP)
-        if self._is_in_body or not self._owes_an_answer():
-            self._refuse(refusal)
-        else:
+        self._refuse_in_turn(Invalid(_NO_HTTP))
+
+    def _refuse_in_turn(self, refusal: Refusal) -> None:
+        """Whoever asked something before hears the answer to that first."""
+        if self._is_in_body and self.pipeline:
+            self.pipeline.popleft()  # the newest, which is the one that makes no sense
+        if self._owes_an_answer():
             self._is_refused, self._later = True, refusal
             self._stop_alarm()
+        else:
+            self._refuse(refusal)
 
     def _owes_an_answer(self) -> bool:
-        cycle = cast(RequestResponseCycle | None, self.cycle)
-        return cycle is not None and (not cycle.response_complete or bool(self.pipeline))
+        """Whether a request before the one that comes now is still to be answered."""
+        cycle = self._running
+        if cycle is None or (self._is_in_body and cycle is self.cycle):
+            return False
+        return not cycle.response_complete or bool(self.pipeline)
 
     def _unsupported_upgrade_warning(self) -> None:
         """A wish for another protocol may be ignored; there is nothing to install."""
