@@ -42,6 +42,7 @@ def body(how: Decoding, content: bytes, headers: Mapping[bytes, bytes]) -> msgsp
             return how.empty
         raise Invalid("the body is empty: send a JSON object")
     _check_content_type(headers.get(b"content-type"))
+    _check_coding(headers.get(b"content-encoding"))
     try:
         return how.body.decode(content)
     except msgspec.ValidationError as error:
@@ -74,6 +75,15 @@ def _check_content_type(value: bytes | None) -> None:
     is_utf8 = name != b"charset" or charset.strip(b' "') in (b"utf-8", b"utf8")
     if kind.strip().lower() != _JSON or not is_utf8:
         raise Invalid("Content-Type must be application/json in UTF-8", Kind.BAD_HEADER, header="Content-Type")
+
+
+def _check_coding(value: bytes | None) -> None:
+    if value is not None and value.strip().lower() != b"identity":
+        raise Invalid(
+            "Content-Encoding must be left out: a body is read as it comes, and is never unpacked",
+            Kind.BAD_HEADER,
+            header="Content-Encoding",
+        )
 
 
 def query(how: Decoding, text: bytes) -> tuple[msgspec.Struct | None, Mapping[str, str]]:

@@ -30,6 +30,7 @@ SINGLE = frozenset(
         b"content-sha256",
         b"content-type",
         b"cookie",
+        b"host",
         b"idempotency-key",
         b"if-match",
         b"if-modified-since",
@@ -52,6 +53,7 @@ SINGLE = frozenset(
         b"x-worker-session",
     }
 )
+MOST_HEADERS = 256
 _UUID = re.compile(rb"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _TRACE = re.compile(rb"[!-~]{1,128}")
 # zeros name no trace and no span, and there is no version ff
@@ -203,12 +205,24 @@ def _as_uuid(text: str) -> str:
 
 
 def check_headers(scope: Scope, request: Request, most_bytes: int, single: Container[bytes] = SINGLE) -> None:
-    """Refuse headers that are too large to be meant, and those that say one thing twice."""
+    """Refuse headers that are too large to be meant, those that say one thing twice, and a framing that is unclear."""
     pairs = scope["headers"]
     if sum(map(len, chain.from_iterable(pairs))) > most_bytes:
         raise too_large_head(most_bytes)
+    if len(pairs) > MOST_HEADERS:
+        raise TooLarge(f"there are more than {MOST_HEADERS} headers: send fewer")
     if len(pairs) > len(request.headers):
         _check_twins(pairs, single)
+    is_old = scope["http_version"] == "1.0"
+    if b"host" not in request.headers and not is_old:
+        raise Invalid("the header Host is missing: HTTP/1.1 demands it", Kind.MISSING_HEADER, header="Host")
+    coding = request.headers.get(b"transfer-encoding")
+    if coding is not None and (is_old or coding.strip().lower() != b"chunked"):
+        raise Invalid(
+            "Transfer-Encoding must be chunked, in HTTP/1.1: send the body in no other coding",
+            Kind.BAD_HEADER,
+            header="Transfer-Encoding",
+        )
 
 
 def too_large_head(most_bytes: int) -> TooLarge:
