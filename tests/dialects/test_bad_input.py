@@ -251,6 +251,12 @@ def test_a_body_that_grows_too_large_is_refused_while_it_comes(client: Client) -
     assert answer.startswith(b"HTTP/1.1 413 ")
 
 
+def test_a_client_that_sends_a_hundred_megabytes_before_it_listens_hears_the_refusal(client: Client) -> None:
+    reply = client.post(JOBS, bytes(100 * 1024 * 1024))
+
+    assert (reply.status, reply.kind) == (413, "too-large")
+
+
 def test_a_large_body_within_the_limit_is_read(client: Client) -> None:
     body = {"processor": "p", "parameters": {"text": "x" * 5_000_000}}
 

@@ -22,7 +22,7 @@ _LINGERING_SECONDS = 1
 # a body that brings less while the patience lasts is not meant to come to its end
 LEAST_BODY_BYTES = 1024
 # how much more is taken of a body after its answer, so that a client that listens late keeps its connection
-MOST_UNWANTED_BYTES = 4 * 1024 * 1024
+MOST_UNWANTED_BYTES = 128 * 1024 * 1024
 _NO_HTTP = "this is not HTTP/1.1 as the server reads it: look at the method, the address, each header and the length"
 
 
