@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from cableferry.server.live import STEP_SECONDS, Live, Waiter, ready_keys
+from cableferry.server.live import ANY_JOB, STEP_SECONDS, Live, Waiter, ready_keys
 from cableferry.store.tx import News
 
 SOON = 5.0
@@ -173,5 +173,34 @@ def test_whoever_left_is_forgotten() -> None:
         assert (live.count, _woken([second])) == (1, [0])
         live.forget(second)
         assert (live.count, live.waited_for()) == (0, [])
+
+    _run(story)
+
+
+def test_whoever_follows_all_jobs_is_woken_once_for_many_changes() -> None:
+    async def story(live: Live) -> None:
+        waiters = [live.register((ANY_JOB,)) for _ in range(3)]
+
+        live.tell([News("job", f"j{number}", "running") for number in range(50)])
+        live.tell([_ready()])
+
+        assert _woken(waiters) == []
+        assert all([await _until(waiter) for waiter in waiters])
+        waiters[0].park_again()
+        assert _woken(waiters) == [1, 2]
+        live.tell([_ready()])
+        assert await _until(waiters[0])
+
+    _run(story)
+
+
+def test_news_that_nobody_follows_ring_no_bell() -> None:
+    async def story(live: Live) -> None:
+        waiters = _park(live, 1)
+
+        live.tell([News("job", "j1", "running")])
+
+        assert _woken(waiters) == []
+        assert live._bells == {}
 
     _run(story)

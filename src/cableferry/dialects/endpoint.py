@@ -146,13 +146,13 @@ class Waits(msgspec.Struct, frozen=True):
 class Feed(msgspec.Struct, frozen=True):
     """How a read goes on as server-sent events, once it answered with a Course.
 
-    `go_on` runs in a read transaction, whenever one of the topics had news; `attend` writes down that somebody follows,
-    and does so again while that lasts.
+    `go_on` runs in a read transaction, whenever one of the topics had news; `attend`, if there is one, writes down that
+    somebody follows, and does so again while that lasts.
     """
 
     topics: Callable[[Call], tuple[str, ...]]
     go_on: Callable[[Tx, Call, str], Tidings]
-    attend: Callable[[Tx, Call], None]
+    attend: Callable[[Tx, Call], None] | None = None
 
 
 class Endpoint(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from cableferry.core.policy import Rules
 from cableferry.core.workers import Lane, Load, Offer, Worker
 from cableferry.store import jobs as rows
 from cableferry.store import lanes
+from cableferry.store.lanes import Tally
 from cableferry.store.tx import Row, Tx
 
 
@@ -48,6 +49,12 @@ def loads_of(tx: Tx, worker: Worker) -> list[Load]:
     """What the worker holds, as far as it bounds what more it takes; an unbounded worker's jobs are not counted."""
     is_bounded = any(offer.max_concurrent_jobs is not None for offer in worker.offers)
     return rows.loads(tx, worker.id) if is_bounded else []
+
+
+def tallies(tx: Tx, pool: str, processor: str | None, profile: str | None) -> list[Tally]:
+    """How many jobs there are in each state, of these kinds."""
+    counted = lanes.tallies(tx, pool)
+    return [t for t in counted if processor in (None, t.processor) and profile in (None, t.profile)]
 
 
 def _fitting(

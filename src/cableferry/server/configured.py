@@ -32,7 +32,7 @@ def services(settings: Settings, trust: Trust, depot: Depot) -> Mapping[str, obj
 def desk(settings: Settings, store: Store) -> Desk:
     auth = settings.auth
     patience = Patience(auth.login_attempts, timedelta(seconds=auth.login_delay_seconds))
-    return Desk(store, Passwords(), patience, timedelta(hours=auth.session_hours))
+    return Desk(store, rules(settings), Passwords(), patience, timedelta(hours=auth.session_hours))
 
 
 def contract(settings: Settings, trust: Trust, depot: Depot) -> Contract:

@@ -1,7 +1,7 @@
 """Sends what happens as server-sent events, as it happens and as fast as the client takes it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Hashable
+from collections.abc import AsyncIterator, Callable, Hashable
 
 import structlog
 
@@ -12,7 +12,7 @@ from cableferry.server.downloads import STALLED_SECONDS
 from cableferry.server.exchange import Disconnected, Exchange, Followed, Reply
 from cableferry.server.live import Live, Waiter
 from cableferry.store import failures
-from cableferry.store.tx import Store
+from cableferry.store.tx import Store, Tx
 
 log = structlog.get_logger()
 
@@ -50,7 +50,7 @@ class Followings:
         waiter = self._live.register(followed.feed.topics(followed.call))
         gone = asyncio.ensure_future(to.receive())
         gone.add_done_callback(lambda _: waiter.leave())
-        attending = asyncio.ensure_future(self._attend(followed))
+        attending = asyncio.ensure_future(self._attend(followed.feed.attend, followed.call))
         try:
             await exchange.begin(to.send, to.request, reply)
             await _tell(to, _HELLO)
@@ -87,11 +87,11 @@ class Followings:
                 raise Disconnected
             waiter.park_again()
 
-    async def _attend(self, followed: Followed) -> None:
+    async def _attend(self, attend: Callable[[Tx, Call], None] | None, call: Call) -> None:
         """Say again and again that somebody follows; a time that fails is made up for by the next."""
-        while True:
+        while attend is not None:
             try:
-                await self._store.awrite_briefly(lambda tx: followed.feed.attend(tx, followed.call))
+                await self._store.awrite_briefly(lambda tx: attend(tx, call))
             except (Refusal, failures.StoreFailure) as failure:
                 log.info("follower not noted", detail=str(failure))
             await asyncio.sleep(ATTEND_SECONDS)

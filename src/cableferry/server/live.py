@@ -9,8 +9,11 @@ from cableferry.store.tx import News
 
 READY = "ready"
 ANY = "*"
+ANY_JOB = "job:*"
 # longer than a claim takes on a busy server, or every job wakes the whole crowd
 STEP_SECONDS = 0.1
+# whoever follows everything is told of many changes at once
+RING_SECONDS = 0.3
 
 Key = str
 
@@ -59,6 +62,7 @@ class Live:
     def __init__(self) -> None:
         self._parked: dict[Key, dict[Waiter, None]] = {}
         self._cascades: dict[str, asyncio.TimerHandle] = {}
+        self._bells: dict[Key, asyncio.TimerHandle] = {}
         self._orders = itertools.count()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.is_closing = False
@@ -95,12 +99,14 @@ class Live:
             match item.topic:
                 case "ready":
                     self._offer(item)
+                    self._ring(ANY_JOB)
                 case "taken":
                     self._end_cascade(item.subject)
                 case "*":
                     self.wake_all()
                 case topic:
                     self.wake(f"{topic}:{item.subject}")
+                    self._ring(f"{topic}:{ANY}")
 
     def wake(self, key: Key) -> None:
         for waiter in list(self._parked.get(key, ())):
@@ -117,6 +123,15 @@ class Live:
 
     def waited_for(self) -> list[Key]:
         return list(self._parked)
+
+    def _ring(self, key: Key) -> None:
+        """Wake those who follow all of a kind, a few times a second at the most however much happens."""
+        if self._loop is not None and key in self._parked and key not in self._bells:
+            self._bells[key] = self._loop.call_later(RING_SECONDS, self._rung, key)
+
+    def _rung(self, key: Key) -> None:
+        del self._bells[key]
+        self.wake(key)
 
     def _offer(self, item: News) -> None:
         """One new job wakes one waiter; the others only, more and more of them, while nobody takes it."""

@@ -1,8 +1,8 @@
-"""Accounts, sessions and tokens over HTTP, for our own web pages and command line."""
+"""What our own web pages and command line ask besides the protocol: accounts, sessions, tokens, jobs as they change."""
 
 from cableferry.dialects import problems
 from cableferry.dialects.endpoint import Dialect, Headers
-from cableferry.dialects.ui import sessions, tokens, users
+from cableferry.dialects.ui import jobs, sessions, tokens, users
 from cableferry.wire.ui import PREFIX
 
 
@@ -13,7 +13,7 @@ def _demand_nothing(headers: Headers) -> None:
 DIALECT = Dialect(
     name="ui",
     prefix=PREFIX,
-    endpoints=(*sessions.ENDPOINTS, *users.ENDPOINTS, *tokens.ENDPOINTS),
+    endpoints=(*sessions.ENDPOINTS, *users.ENDPOINTS, *tokens.ENDPOINTS, *jobs.ENDPOINTS),
     check_headers=_demand_nothing,
     render=problems.render,
 )

@@ -7,6 +7,7 @@ import msgspec
 
 from cableferry.core.access import Person
 from cableferry.core.errors import Forbidden
+from cableferry.core.policy import Rules
 from cableferry.dialects.endpoint import Call
 from cableferry.engine.sessions import Patience
 from cableferry.store.tx import Store
@@ -21,9 +22,10 @@ class Passwords(Protocol):
 
 
 class Desk(msgspec.Struct, frozen=True):
-    """Where people sign in."""
+    """Where people sign in, and the rules of the jobs that they look at."""
 
     store: Store
+    rules: Rules
     passwords: Passwords
     patience: Patience
     idle: timedelta
