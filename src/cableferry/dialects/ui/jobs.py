@@ -20,7 +20,7 @@ from cableferry.engine import artifacts, browsing, jobs, queue
 from cableferry.engine import explain as explaining
 from cableferry.store.tx import Tx
 from cableferry.wire import texts
-from cableferry.wire.emx2 import bodies, words
+from cableferry.wire.emx2 import bodies, remarks, words
 from cableferry.wire.ui import PREFIX
 from cableferry.wire.ui import jobs as wire
 
@@ -91,7 +91,7 @@ def _look(
 def get(tx: Tx, call: Call) -> wire.JobNow:
     rules, job_id = desk(call).rules, call.path["job_id"]
     job = jobs.get(tx, rules, job_id)
-    why = explaining.job(tx, rules, job_id, words.slurm_reason)
+    why = explaining.job(tx, rules, job_id, remarks.waiting)
     status = words.WORDS[job.state]
     history = _worth_telling(jobs.history(tx, rules, job_id))
     return wire.JobNow(
