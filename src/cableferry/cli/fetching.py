@@ -7,9 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from cableferry.cli import crowd
 from cableferry.cli.exits import Exit, Failure
-from cableferry.client import transfers
+from cableferry.client import crowd, transfers
 from cableferry.client.answers import File
 from cableferry.client.artifacts import Artifacts
 

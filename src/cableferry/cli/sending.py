@@ -8,9 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from cableferry.cli import crowd
 from cableferry.cli.commands import usage
-from cableferry.client import transfers
+from cableferry.client import crowd, transfers
 from cableferry.client.answers import Artifact, File
 from cableferry.client.artifacts import Artifacts, Description
 from cableferry.core import contents

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from io import BufferedRandom
 from pathlib import Path
 from typing import Protocol
@@ -18,6 +19,9 @@ PART = ".part"
 
 Progress = Callable[[int], object]
 """Told of the bytes that moved since the last time."""
+
+Opening = Callable[[int], AbstractContextManager[Streaming]]
+"""Gives the bytes from some byte on, or from the first one if it cannot."""
 
 
 class Hasher(Protocol):
@@ -56,11 +60,16 @@ def upload(artifacts: Artifacts, id: str, said: Description, source: Path, progr
 
 def download(artifacts: Artifacts, id: str, file: File, target: Path, progress: Progress = ignore) -> None:
     """Bring a file to a place of ours; it is there when it is whole and durable."""
+    fetch(lambda start: artifacts.reading(id, file.path, start), file, target, progress)
+
+
+def fetch(opening: Opening, file: File, target: Path, progress: Progress = ignore) -> str:
+    """The same from wherever its bytes can be had from some byte on; the hash of what came."""
     part = target.with_name(target.name + PART)
     for tries_left in reversed(range(TRIES)):
         was_begun = part.exists()
         try:
-            sha256 = _fetch(artifacts, id, file, part, progress)
+            sha256 = _fetch(opening, file, part, progress)
         except Unreachable:
             if not tries_left:
                 raise
@@ -70,9 +79,10 @@ def download(artifacts: Artifacts, id: str, file: File, target: Path, progress: 
         part.unlink()
         # what an earlier run left may be of another file
         if not was_begun or not tries_left:
-            raise WrongHash(f"{file.path} of artifact {id} has SHA-256 {sha256}, not {file.sha256}")
+            raise WrongHash(f"{file.path} has SHA-256 {sha256}, not {file.sha256}")
     os.replace(part, target)
     _sync(target.parent)
+    return sha256
 
 
 def place(folder: Path, path: str) -> Path:
@@ -80,12 +90,12 @@ def place(folder: Path, path: str) -> Path:
     return folder.joinpath(*contents.check_path(path).split("/"))
 
 
-def _fetch(artifacts: Artifacts, id: str, file: File, part: Path, progress: Progress) -> str:
+def _fetch(opening: Opening, file: File, part: Path, progress: Progress) -> str:
     """What is missing of the file, behind what an earlier try brought; the hash of all of it."""
     with part.open("ab+") as out:
         hasher, start = _begun(out, file)
         if start == 0 or start != file.size_bytes:
-            with artifacts.reading(id, file.path, start) as streaming:
+            with opening(start) as streaming:
                 if start and not _goes_on(streaming, start):
                     out.truncate(0)
                     hasher = hashlib.sha256()
