@@ -147,3 +147,19 @@ def test_an_artifact_is_changed_by_whose_it_is(caller: Caller, may: bool) -> Non
     else:
         with pytest.raises(Forbidden, match="belongs to worker:w1"):
             access.check_own(caller, artifact)
+
+
+@pytest.mark.parametrize(
+    ("caller", "worker", "actor"),
+    [
+        (Anyone(), "w2", "worker:w2"),
+        (Anyone(), None, "anyone"),
+        (Claimant(None, "shared"), "w2", "worker:w2"),
+        (WORKER, "w1", "worker:w1"),
+        (PEOPLE[Role.MANAGER], "w2", "user:ann"),
+    ],
+)
+def test_whoever_is_no_one_in_particular_is_the_worker_they_speak_for(
+    caller: Caller, worker: str | None, actor: str
+) -> None:
+    assert actor == access.speaking(caller, worker)

@@ -137,3 +137,11 @@ def test_no_report_leads_a_job_where_no_job_may_go(
     path = (old, *steps(a_job(old, wish=wish), a_report(new, cause), LENIENT))
 
     assert all(JOBS.allows(before, after) for before, after in itertools.pairwise(path))
+
+
+@pytest.mark.parametrize("state", words.WORDS)
+def test_only_a_held_job_is_reported_as_stopping(state: State) -> None:
+    rules = replace(RULES, word=words.word, repeats=Repeats.OF_STATE)
+    stopping = Report("j17", state, Payload(worker="w1"), "worker:w1", wish=Wish.STOP)
+
+    assert (state not in HELD) == (judge(a_job(state), stopping, rules) is Verdict.CONFLICT)

@@ -12,7 +12,15 @@ from cableferry.core.access import Role
 from cableferry.core.workers import Offer
 from cableferry.engine import tokens, users
 from cableferry.server import configured
-from cableferry.server.settings import AuthSection, DatabaseSection, Emx2Section, Secret, ServerSection, Settings
+from cableferry.server.settings import (
+    AuthSection,
+    DatabaseSection,
+    Emx2Section,
+    OpevaSection,
+    Secret,
+    ServerSection,
+    Settings,
+)
 from cableferry.store.tx import Store
 from cableferry.testing import servers, stores
 from tests.engine.trusted import Clock
@@ -37,6 +45,7 @@ def _ground(folder: Path, auth: AuthSection, caller: str) -> Iterator[Ground]:
         server=ServerSection(port=0),
         database=DatabaseSection(data_dir=folder),
         emx2=Emx2Section(long_poll_seconds=0),
+        opeva=OpevaSection(shared_data=folder / "share"),
         auth=auth,
     )
     with stores.opened(settings.database_url) as store:

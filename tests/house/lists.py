@@ -17,6 +17,7 @@ STANDARD = "standard"  # part of Python, but with a home all the same
 LIBRARIES = {
     "msgspec": Library("msgspec", BASE, ("everywhere",)),
     "structlog": Library("structlog", BASE, ("everywhere",)),
+    "yaml": Library("pyyaml", BASE, ("dialects/opeva/yamls.py",)),
     "click": Library("click", BASE, ("cli",)),
     "rich": Library("rich", BASE, ("cli",)),
     "httpx2": Library("httpx2", BASE, ("client/http.py",)),
@@ -105,6 +106,7 @@ OWN_SQL: dict[str, str] = {
 BROAD_EXCEPTS: dict[tuple[str, str], str] = {
     ("server/edge.py", "_answer"): "from a request that failed to its client, who is told 500",
     ("server/background.py", "_tried"): "a sweep that fails is tried again when its time comes",
+    ("server/opeva.py", "_round"): "files that cannot be brought up to date now are tried again",
     ("store/group_commit.py", "perform"): "from the writer's thread to the caller who waits",
     ("store/group_commit.py", "_apart"): "undoes what failed and lets it out",
     ("store/group_commit.py", "tell"): "from a database thread to listeners who wait for no answer",

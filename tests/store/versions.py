@@ -47,6 +47,10 @@ SEEDS: dict[int, tuple[str, ...]] = {
         "UPDATE artifacts SET last_used_at = 2",
         "UPDATE blobs SET damaged_at = 3",
     ),
+    8: (
+        "INSERT INTO configs (pool, name, content, changed_at) VALUES ('opeva', 'a.yaml', 'a: 1', 1)",
+        "INSERT INTO job_configs (job_key, content) SELECT key, 'a: 1' FROM jobs WHERE id = 'j1'",
+    ),
 }
 
 

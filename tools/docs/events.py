@@ -39,5 +39,14 @@ TOLD: dict[str, str] = {
     "job ended": "The job's command ended.",
     "job recovered": "The local worker found a job that it had started before its own restart.",
     "job to be stopped": "The server wants the job stopped; its command is told to end.",
+    "refused quietly": "A worker of a kind that dies of any refusal was told that there is nothing for it.",
+    "shared folder changed its condition": "The folder that workers share with the server cannot be written, "
+    "or can be again; meanwhile everything is answered from the database.",
+    "shared folder not brought up to date": "Writing the shared folder met a bug; it is tried again within seconds.",
+    "shared folder not read": "A file of the shared folder could not be read; the database was asked instead.",
+    "shared folder not written": "A file was not put into the shared folder; it follows as soon as that is possible.",
+    "files of a job are damaged": "Something else stands where a job's files belong; other jobs are not concerned.",
+    "job cannot be shown": "What is known of a job makes no file; other jobs are not concerned.",
+    "file is not JSON": "A job's progress or result is not (yet) JSON, and a placeholder was answered.",
     "job with an unusable id ignored": "The server named a job by an id that no file can have.",
 }

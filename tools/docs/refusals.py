@@ -41,6 +41,14 @@ TOLD: dict[Kind, Told] = {
     Kind.UNKNOWN_SESSION: Told(
         (404,), "There is no such browser session, or it has ended.", "List your sessions to see their ids."
     ),
+    Kind.UNKNOWN_HOST: Told(
+        (400, 403),
+        "The worker is not among those that may run jobs; 403 when it speaks for itself.",
+        "Take one of the workers that the answer names, or add it to `opeva.available_hosts`.",
+    ),
+    Kind.UNKNOWN_CONFIG: Told(
+        (404,), "No configuration has this name, in the shared folder or in the database.", "List the configurations."
+    ),
     Kind.UNKNOWN_ROUTE: Told((404,), "Nothing is served at this path.", "Compare the path with docs/endpoints.md."),
     Kind.WRONG_METHOD: Told(
         (405,), "The path is served, but not with this method.", "Use one of those in the `Allow` header."

@@ -129,6 +129,15 @@ def worker_named(caller: Caller, named: str | None) -> str | None:
             return named
 
 
+def speaking(caller: Caller, worker: str | None) -> str:
+    """Who did it, for the history: callers that are no one in particular are the worker they speak for."""
+    match caller:
+        case Anyone() | Claimant(worker=None) if worker is not None:
+            return f"worker:{worker}"
+        case _:
+            return caller.actor
+
+
 def submit_user(caller: Caller, claimed: str | None) -> str | None:
     """Who a new job belongs to: the signed-in user; what the body claims only while authentication is off."""
     match caller:

@@ -22,6 +22,8 @@ class Kind(StrEnum):
     UNKNOWN_TOKEN = "unknown-token"
     UNKNOWN_ACCESS_KEY = "unknown-access-key"
     UNKNOWN_SESSION = "unknown-session"
+    UNKNOWN_HOST = "unknown-host"
+    UNKNOWN_CONFIG = "unknown-config"
     UNKNOWN_ROUTE = "unknown-route"
     WRONG_METHOD = "wrong-method"
     UNKNOWN_ARTIFACT = "unknown-artifact"

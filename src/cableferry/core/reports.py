@@ -17,6 +17,8 @@ class Verdict(StrEnum):
 
 def judge(job: Job, report: Report, rules: Rules) -> Verdict:
     """Whether the report moves the job, adds to its history, says again where it is, or contradicts that."""
+    if report.wish is not None and not job.is_held:
+        return Verdict.CONFLICT
     if rules.repeats is Repeats.OF_STATE and _says_again(job, report, rules):
         return Verdict.REPEAT
     if report.state is job.state and job.is_held and not rules.forbids_going_on(job):

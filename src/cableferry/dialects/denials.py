@@ -23,6 +23,19 @@ class Unauthorized(Denial):
         return {"www-authenticate": "HMAC-SHA256, Bearer"}
 
 
+class NoCredentials(Unauthorized):
+    """Nothing was said of who calls; from a network that is trusted, that may do."""
+
+
+class Undecodable(Denial):
+    """A body or a query that is not what the endpoint takes; `where` leads to what is wrong with it."""
+
+    def __init__(self, detail: str, where: tuple[str, ...], reason: str, kind: Kind | None = None) -> None:
+        super().__init__(detail, kind)
+        self.where = where
+        self.reason = reason
+
+
 class TooMany(Denial):
     status = HTTPStatus.TOO_MANY_REQUESTS
     default = Kind.TOO_MANY

@@ -124,6 +124,17 @@ class Call(msgspec.Struct, frozen=True):
     is_secure: bool = False
 
 
+class Tail(msgspec.Struct, frozen=True):
+    """An answer whose body is read on as it grows: `read` gives what there is behind an offset, in a thread.
+
+    At its end it goes on for as long as `goes_on` says so, or not at all without it.
+    """
+
+    read: Callable[[int], bytes]
+    content_type: str
+    goes_on: Callable[[Tx], bool] | None = None
+
+
 class Answer(msgspec.Struct, frozen=True):
     """A body with more than the endpoint's usual status or headers."""
 
@@ -165,6 +176,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     and may refuse; when it returns None the body is read as usual, like every JSON body of an endpoint with a `body`.
     A path may end in `{name:path}`, which stands for all that is left, slashes included.
     A write that `is_brief` takes some tens of microseconds, whatever it is asked in a body of usual size.
+    A `quiet_status` is what every refusal is answered with, without a body: for clients that die of any other.
     """
 
     method: str
@@ -183,6 +195,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     needs_protocol_headers: bool = True
     is_brief: bool = False
     has_optional_body: bool = False
+    quiet_status: int | None = None
     prepare: Callable[[Call], Any] | None = None
     takes: Callable[[Tx, Call], Landing | None] | None = None
     feed: Feed | None = None
@@ -194,10 +207,11 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 class Rendered(msgspec.Struct, frozen=True):
-    """A refusal in a dialect's own words."""
+    """A refusal in a dialect's own words, and its status where the contract has another than the others."""
 
     body: bytes
     content_type: bytes
+    status: int | None = None
 
 
 class Dialect(msgspec.Struct, frozen=True):

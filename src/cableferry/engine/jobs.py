@@ -65,6 +65,12 @@ def lock(tx: Tx, rules: Rules, id: str) -> Job:
     return _found(tx, rules, rows.lock(tx, id), id)
 
 
+def is_going(tx: Tx, rules: Rules, id: str) -> bool:
+    """Whether there is such a job and it is not over."""
+    job = rows.get(tx, id)
+    return job is not None and job.pool == rules.pool and not job.is_final
+
+
 def history(tx: Tx, rules: Rules, id: str, after: int = 0, most: int = 10_000) -> list[Transition]:
     return history_rows.of_job(tx, get(tx, rules, id).key, after, most)
 

@@ -6,6 +6,7 @@ from cableferry.core import workers
 from cableferry.core.errors import Conflict, Kind, NotFound
 from cableferry.core.policy import Rules
 from cableferry.core.workers import Registration, Speaker, Worker
+from cableferry.store import jobs as job_rows
 from cableferry.store import workers as rows
 from cableferry.store.tx import News, Tx
 
@@ -69,6 +70,11 @@ def get(tx: Tx, rules: Rules, id: str) -> Worker:
 
 def find(tx: Tx, rules: Rules) -> list[Worker]:
     return rows.of_pool(tx, rules.pool)
+
+
+def holding(tx: Tx, id: str) -> list[str]:
+    """The ids of the jobs that a worker holds, the oldest first."""
+    return [held.id for held in job_rows.held_by(tx, id)]
 
 
 def delete(tx: Tx, rules: Rules, id: str) -> None:

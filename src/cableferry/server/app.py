@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Coroutine, Iterator, Sequence
 
 import msgspec
 from starlette.applications import Starlette
@@ -32,11 +32,13 @@ from cableferry.server.exchange import Receive, Reply, Request, Scope, Send
 from cableferry.server.following import Followings
 from cableferry.server.live import Live
 from cableferry.server.metrics import Metrics
+from cableferry.server.opeva import Opeva
 from cableferry.server.polls import Polls
 from cableferry.server.routes import Routes
 from cableferry.server.running import Runner
 from cableferry.server.settings import Settings
 from cableferry.server.site import Site
+from cableferry.server.tails import Tails
 from cableferry.server.throttle import Buckets
 from cableferry.server.traces import Traces
 from cableferry.server.uploads import Reading, Uploads
@@ -81,24 +83,28 @@ def create_app(
     numbers = Metrics(lambda: live.count)
     opened.on_commit(numbers.committed)
     traces = Traces(settings.otel) if settings.otel.endpoint else None
-    routes = Routes(_dialects(extra_endpoints))
+    sharing = configured.sharing(settings, opened)
+    depot = keeping.depot(settings, opened, kept)
+    services = configured.services(settings, trust, depot, sharing)
+    routes = Routes(_dialects(services, extra_endpoints))
     polling = Polls(opened, live, settings.emx2.long_poll_seconds)
     runner = Runner(opened, polling, trust.vault)
-    depot = keeping.depot(settings, opened, kept)
     parts = Parts(
         routes=routes,
         runner=runner,
         uploads=Uploads(opened, kept, runner, _file_limits(settings)),
         downloads=Downloads(kept),
         followings=Followings(opened, live),
+        tails=Tails(opened),
         authenticator=trust.authenticator,
         buckets=Buckets(settings.limits.requests_per_second, settings.limits.burst),
-        services=configured.services(settings, trust, depot),
+        services=services,
         fallback=emx2.DIALECT,
         limits=_reading_limits(settings),
         record=recorder(numbers, traces),
+        guests=configured.guests(settings),
     )
-    resident = Resident(settings, opened, store is None, live, numbers, traces, depot, blobs is None)
+    resident = Resident(settings, opened, store is None, live, numbers, traces, depot, blobs is None, sharing)
     pages = Starlette(routes=unlisted.pages(settings, routes, opened, numbers), lifespan=resident.live_in)
     return App(Edge(parts), live, pages, Site(settings.server.root_path))
 
@@ -114,6 +120,7 @@ class Resident(msgspec.Struct, frozen=True):
     traces: Traces | None
     depot: Depot
     closes_blobs: bool
+    sharing: Opeva | None
 
     @contextlib.asynccontextmanager
     async def live_in(self, app: Starlette) -> AsyncIterator[None]:
@@ -138,6 +145,8 @@ class Resident(msgspec.Struct, frozen=True):
         chores = background.roll_call(configured.pools(settings), settings.timeouts.sweep_seconds)
         yield background.run(chores, self.store, self.numbers, [self._collection()])
         yield stowing.run(self.store, self.depot.blobs, configured.rules(settings), configured.stowing(settings))
+        if self.sharing is not None:
+            yield self.sharing.show()
         if connect.kind_of(settings.database_url) == "postgres":
             yield watching.watch(self.store, self.live, [rules.pool for rules in configured.pools(settings)])
 
@@ -175,7 +184,7 @@ def _file_limits(settings: Settings) -> Reading:
     return Reading(settings.artifacts.upload_limit_bytes, settings.server.body_limit_bytes)
 
 
-def _dialects(extra: Sequence[Endpoint]) -> list[Dialect]:
-    """The roll-call; a benchmark's endpoints join the first dialect."""
-    first, *others = [module.DIALECT for module in dialects.ROLL_CALL]
+def _dialects(services: Container[str], extra: Sequence[Endpoint]) -> list[Dialect]:
+    """Those of the roll-call that are served; a benchmark's endpoints join the first dialect."""
+    first, *others = [module.DIALECT for module in dialects.ROLL_CALL if module.DIALECT.name in services]
     return [msgspec.structs.replace(first, endpoints=(*first.endpoints, *extra)), *others]

@@ -9,7 +9,7 @@ import structlog
 from cableferry.core import signing
 from cableferry.core.access import Anyone, Claimant
 from cableferry.core.errors import Forbidden, Kind
-from cableferry.dialects.denials import Unauthorized
+from cableferry.dialects.denials import NoCredentials, Unauthorized
 from cableferry.engine import credentials as engine
 from cableferry.engine import tokens as api_tokens
 from cableferry.server import vault
@@ -87,7 +87,7 @@ class Gate:
             return await self._schemes.people.by_cookie(envelope, text)
         if self._shows_certificate(envelope):
             raise Unauthorized("the client certificate stands for no worker here: name it in auth.mtls.workers")
-        raise Unauthorized(f"no credentials: {_HOW}")
+        raise NoCredentials(f"no credentials: {_HOW}")
 
     async def _by_authorization(self, envelope: Envelope, authorization: str) -> Admitted:
         scheme, _, value = authorization.partition(" ")

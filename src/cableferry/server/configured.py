@@ -12,7 +12,10 @@ from cableferry.dialects.ui.desk import Desk
 from cableferry.engine.collecting import Keeping
 from cableferry.engine.reading import Depot
 from cableferry.engine.sessions import Patience
+from cableferry.server import networks, opeva
 from cableferry.server.authenticate import Trust
+from cableferry.server.networks import Networks
+from cableferry.server.opeva import Opeva
 from cableferry.server.passwords import Passwords
 from cableferry.server.settings import LimitsSection, RetentionSection, Settings
 from cableferry.server.stowing import Stowing
@@ -20,13 +23,24 @@ from cableferry.store.tx import Store
 from cableferry.wire.emx2 import words
 
 
-def services(settings: Settings, trust: Trust, depot: Depot) -> Mapping[str, object]:
-    """What each dialect's endpoints are given, by the dialect's name."""
-    return {
+def services(settings: Settings, trust: Trust, depot: Depot, sharing: Opeva | None) -> Mapping[str, object]:
+    """What each dialect's endpoints are given, by the dialect's name; one that is given nothing is not served."""
+    always = {
         "emx2": contract(settings, trust, depot),
         "ui": desk(settings, depot.store),
         "graphql": settings.emx2.pool,
     }
+    return always | ({"opeva": sharing.contract} if sharing else {})
+
+
+def sharing(settings: Settings, store: Store) -> Opeva | None:
+    """The contract whose workers share a folder with us, where it is served."""
+    return Opeva(settings, store) if opeva.is_served(settings) else None
+
+
+def guests(settings: Settings) -> Mapping[str, Networks]:
+    """By dialect, the networks whose workers need no credentials."""
+    return {"opeva": networks.parse(settings.opeva.allow_anonymous_workers, "opeva.allow_anonymous_workers")}
 
 
 def desk(settings: Settings, store: Store) -> Desk:
@@ -77,7 +91,7 @@ def _policies(section: RetentionSection) -> Iterator[Policy]:
 
 def pools(settings: Settings) -> tuple[Rules, ...]:
     """The rules of every contract that this server keeps jobs for."""
-    return (rules(settings),)
+    return (rules(settings), *([opeva.rules(settings)] if opeva.is_served(settings) else []))
 
 
 def rules(settings: Settings) -> Rules:

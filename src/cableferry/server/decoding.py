@@ -1,16 +1,20 @@
 """From the bytes of a body and a query to typed values; every way to get them wrong is the client's mistake."""
 
+import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
 import msgspec
 
 from cableferry.core.errors import Invalid, Kind
+from cableferry.dialects.denials import Undecodable
 from cableferry.dialects.endpoint import Endpoint
 from cableferry.wire import texts
 
 MOST_QUERY_FIELDS = 50
 _JSON = b"application/json"
+_BODY = ("body",)
+_MISSING = re.compile(r"Object missing required field `([^`]*)`")
 
 # what msgspec says for programmers
 _PLAINER = {f"Expected `str` matching regex {pattern!r}": said for pattern, said in texts.SAID.items()}
@@ -40,27 +44,44 @@ def body(how: Decoding, content: bytes, headers: Mapping[bytes, bytes]) -> msgsp
     if not content:
         if how.empty is not None:
             return how.empty
-        raise Invalid("the body is empty: send a JSON object")
+        raise Undecodable("the body is empty: send a JSON object", _BODY, "Field required")
     _check_content_type(headers.get(b"content-type"))
     _check_coding(headers.get(b"content-encoding"))
     try:
         return how.body.decode(content)
     except msgspec.ValidationError as error:
-        raise Invalid(_plain(error)) from None
+        raise Undecodable(_plain(error), _path("body", error), _reason(error)) from None
     except msgspec.DecodeError as error:
-        raise Invalid(f"the body is not valid JSON: {_PLAINER.get(str(error), error)}") from None
+        raise _no_json(_PLAINER.get(str(error), str(error))) from None
     except UnicodeError:
-        raise Invalid("the body is not valid JSON: the text is not UTF-8") from None
+        raise _no_json("the text is not UTF-8") from None
     except RecursionError:
-        raise Invalid("the body is not acceptable JSON: it is nested too deeply") from None
+        raise _no_json("it is nested too deeply") from None
+
+
+def _no_json(why: str) -> Undecodable:
+    return Undecodable(f"the body is not valid JSON: {why}", _BODY, f"JSON decode error: {why}")
 
 
 def _plain(error: msgspec.ValidationError) -> str:
     """`Expected int >= 1 - at $.limit` as a sentence that names the field."""
-    what, _, where = str(error).partition(" - at `$")
-    what = _PLAINER.get(what, what)
-    field = where.rstrip("`").lstrip(".")
+    what, field = _reason(error), _where(error)
     return f"the body field {field} is wrong: {what}" if field else f"the body is wrong: {what}"
+
+
+def _reason(error: Exception) -> str:
+    what = str(error)[:300].partition(" - at `$")[0]
+    return _PLAINER.get(what, what)
+
+
+def _path(place: str, error: Exception) -> tuple[str, ...]:
+    """Where something is wrong; a field that is missing is named as if it were there."""
+    missing = _MISSING.fullmatch(_reason(error))
+    return (place, *filter(None, (_where(error), missing[1] if missing else None)))
+
+
+def _where(error: Exception) -> str:
+    return str(error).partition(" - at `$")[2].strip("`.")
 
 
 def is_json(content_type: bytes | None) -> bool:
@@ -94,13 +115,12 @@ def query(how: Decoding, text: bytes) -> tuple[msgspec.Struct | None, Mapping[st
     try:
         return msgspec.convert(fields, how.query, strict=False), fields
     except (msgspec.ValidationError, ValueError, OverflowError) as error:
-        raise Invalid(f"the query is wrong: {_about_query(error)}") from None
+        raise Undecodable(f"the query is wrong: {_about_query(error)}", _path("query", error), _reason(error)) from None
 
 
 def _about_query(error: Exception) -> str:
-    what, _, where = str(error)[:300].partition(" - at `$")
-    what = _PLAINER.get(what, what)
-    return f"{where.strip('`.')}: {what}" if where else what
+    where = _where(error)
+    return f"{where}: {_reason(error)}" if where else _reason(error)
 
 
 def _fields(text: bytes) -> dict[str, str]:

@@ -46,17 +46,18 @@ class Downloads:
 async def _send(to: Exchange, first: bytes, rest: AsyncIterator[bytes]) -> None:
     gone = asyncio.ensure_future(to.receive())
     try:
-        await _tell(to, first, more=True)
+        await tell(to, first, more=True)
         async for chunk in rest:
             if gone.done():
                 raise Disconnected
-            await _tell(to, chunk, more=True)
-        await _tell(to, b"", more=False)
+            await tell(to, chunk, more=True)
+        await tell(to, b"", more=False)
     finally:
         gone.cancel()
 
 
-async def _tell(to: Exchange, chunk: bytes, *, more: bool) -> None:
+async def tell(to: Exchange, chunk: bytes, *, more: bool) -> None:
+    """Send a piece of a body; a client that takes nothing for too long is gone."""
     try:
         async with asyncio.timeout(STALLED_SECONDS):
             await to.send({"type": "http.response.body", "body": chunk, "more_body": more})

@@ -9,20 +9,32 @@ import structlog
 from cableferry.core import access
 from cableferry.core.access import Anyone, Caller, Need
 from cableferry.core.errors import Invalid, Kind, Refusal
-from cableferry.dialects.denials import Bug, Denial, InsufficientStorage, Unauthorized, Unavailable
+from cableferry.dialects.denials import (
+    Bug,
+    Denial,
+    InsufficientStorage,
+    NoCredentials,
+    Unauthorized,
+    Unavailable,
+)
 from cableferry.dialects.endpoint import Call, Dialect
-from cableferry.server import decoding, exchange, polls, presenting, throttle, uploads
+from cableferry.server import decoding, exchange, networks, polls, presenting, throttle, uploads
 from cableferry.server.downloads import Downloads
 from cableferry.server.envelope import Admitted, Authenticator, Envelope
 from cableferry.server.exchange import Disconnected, Exchange, Receive, Reply, Request, Scope, Send
 from cableferry.server.following import Followings
+from cableferry.server.networks import Networks
 from cableferry.server.routes import Route, Routes
 from cableferry.server.running import Admission, Runner
+from cableferry.server.tails import Tails
 from cableferry.server.throttle import Buckets
 from cableferry.server.uploads import Uploads
 from cableferry.store import failures
 
 log = structlog.get_logger()
+
+# what a worker does, and nothing that changes what others asked for
+_GUESTS_MAY = frozenset({Need.READ, Need.WORK})
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -35,19 +47,24 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Parts(msgspec.Struct, frozen=True):
-    """What the edge is made of; `fallback` answers where no dialect is at home."""
+    """What the edge is made of; `fallback` answers where no dialect is at home.
+
+    `guests` are, by dialect, the networks whose workers need no credentials.
+    """
 
     routes: Routes
     runner: Runner
     uploads: Uploads
     downloads: Downloads
     followings: Followings
+    tails: Tails
     authenticator: Authenticator
     buckets: Buckets
     services: Mapping[str, object]
     fallback: Dialect
     limits: Limits
     record: Callable[[Request, Reply], None]
+    guests: Mapping[str, Networks] = {}
 
 
 class Edge:
@@ -67,6 +84,9 @@ class Edge:
 
     async def _deliver(self, to: Exchange, reply: Reply) -> Reply:
         """What the client was told in the end."""
+        if reply.tail is not None and to.request.method != "HEAD":
+            await self._parts.tails.respond(to, reply, reply.tail)
+            return reply
         if reply.streamed is not None and to.request.method != "HEAD":
             try:
                 await self._parts.downloads.respond(to, reply, reply.streamed)
@@ -100,7 +120,11 @@ class Edge:
         return self._refuse(request, _no_bytes(failure, request.trace_id))
 
     def _refuse(self, request: Request, refusal: Refusal) -> Reply:
-        dialect = request.route.dialect if request.route else self._parts.fallback
+        route = request.route
+        if route is not None and route.endpoint.quiet_status is not None:
+            log.error("refused quietly", route=route.template, kind=refusal.kind, detail=refusal.detail)
+            return presenting.hush(route.endpoint.quiet_status, refusal)
+        dialect = route.dialect if route else self._parts.fallback
         return presenting.refuse(dialect.render, refusal, request.request_id)
 
     async def _serve(self, scope: Scope, request: Request, receive: Receive) -> Reply:
@@ -130,9 +154,18 @@ class Edge:
             return Admitted(Anyone())
         try:
             return await self._parts.authenticator.admit(_envelope(scope, request))
+        except NoCredentials:
+            if self._is_guest(request, route):
+                return Admitted(Anyone())
+            raise
         except Unauthorized:
             self._parts.buckets.check(throttle.payer(Anyone(), request.address))
             raise
+
+    def _is_guest(self, request: Request, route: Route) -> bool:
+        """Whether a worker may do this from where it is, whoever it says it is."""
+        allowed = self._parts.guests.get(route.dialect.name, ())
+        return route.endpoint.need in _GUESTS_MAY and networks.hold(allowed, request.address)
 
     def _call(self, request: Request, route: Route, caller: Caller) -> tuple[Call, int | None]:
         """The typed request, and how long it would wait for its answer."""

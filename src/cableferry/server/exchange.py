@@ -12,7 +12,7 @@ import msgspec
 from cableferry.core.access import Caller
 from cableferry.core.errors import Invalid, Kind
 from cableferry.dialects.denials import TooLarge
-from cableferry.dialects.endpoint import Call, Feed
+from cableferry.dialects.endpoint import Call, Feed, Tail
 from cableferry.server.lines import Line
 from cableferry.server.routes import Route
 
@@ -137,7 +137,7 @@ class Followed(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """An answer in bytes: `body`, or what is `streamed` or `followed` instead of one."""
+    """An answer in bytes: `body`, or what is `streamed`, `followed` or read from a `tail` instead of one."""
 
     status: int
     body: bytes = b""
@@ -146,6 +146,12 @@ class Reply(msgspec.Struct, frozen=True):
     kind: str | None = None
     streamed: Streamed | None = None
     followed: Followed | None = None
+    tail: Tail | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody knows yet how long the body will be."""
+        return self.followed is not None or self.tail is not None
 
     @property
     def size_bytes(self) -> int:
@@ -292,12 +298,12 @@ async def begin(send: Send, request: Request, reply: Reply) -> None:
         (b"x-trace-id", request.trace_id.encode()),
         *reply.headers,
     ]
-    if reply.body or reply.streamed is not None or reply.followed is not None:
+    if reply.body or reply.streamed is not None or reply.is_open:
         headers.append((b"content-type", reply.content_type))
     if request.request_id is not None:
         headers.append((b"x-request-id", request.request_id.encode()))
     if request.route is not None:
         headers += request.route.dialect.answer_headers
-    if reply.status in (204, 304) or reply.followed is not None:
+    if reply.status in (204, 304) or reply.is_open:
         del headers[0]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})

@@ -8,20 +8,20 @@ import msgspec
 
 from cableferry import __version__, dialects
 from cableferry.core.access import Need
-from cableferry.dialects.endpoint import Content, Course, Dialect, Endpoint, Plain
+from cableferry.dialects.endpoint import Content, Course, Dialect, Endpoint, Plain, Tail
 from cableferry.server import parameters
 from cableferry.wire.emx2.bodies import Problem
 
 Document = dict[str, object]
 
 _DESCRIPTION = (
-    "Runs work on compute that accepts no inbound connection: the EMX2 HPC protocol,"
-    " and the accounts of this server. Every refusal is a problem document (RFC 9457)."
+    "Runs work on compute that accepts no inbound connection: the EMX2 HPC protocol, the worker contract,"
+    " and the accounts of this server. Refusals are problem documents (RFC 9457), unless a contract has its own form."
 )
 _REF = "#/components/schemas/{name}"
 _PROBLEM: Document = {"application/problem+json": {"schema": {"$ref": _REF.format(name="Problem")}}}
 # answers that are no JSON
-_MEDIA = {Content: "*/*", Plain: "application/octet-stream", Course: "text/event-stream"}
+_MEDIA = {Content: "*/*", Plain: "application/octet-stream", Course: "text/event-stream", Tail: "text/plain"}
 _BYTES: Document = {"schema": {"type": "string", "format": "binary"}}
 _SECURITY: Document = {
     "hmac": {
@@ -119,6 +119,11 @@ def _responses(dialect: Dialect, endpoint: Endpoint, schemas: Schemas) -> Iterat
     elif endpoint.answer is not None:
         success["content"] = _json(schemas[endpoint.answer])
     yield str(endpoint.status), success
+    if endpoint.quiet_status is not None:
+        yield (
+            str(endpoint.quiet_status),
+            {"description": HTTPStatus(endpoint.quiet_status).phrase, "headers": parameters.ANSWERED},
+        )
     if endpoint.waits is not None or endpoint.answer is Content:
         yield "304", {"description": "Not Modified", "headers": parameters.ANSWERED}
     for status in sorted(_refused(endpoint)):
@@ -142,6 +147,8 @@ def _json(schema: Document) -> Document:
 
 
 def _refused(endpoint: Endpoint) -> set[int]:
+    if endpoint.quiet_status is not None:
+        return set()
     admitted = () if endpoint.need is Need.NOTHING else _SAID_OF_THE_ADMITTED
     once = (422,) if endpoint.method == "POST" and endpoint.mode == "write" else ()
     streams = (507,) if endpoint.takes is not None else ()

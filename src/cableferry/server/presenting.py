@@ -6,7 +6,7 @@ import msgspec
 
 from cableferry.core.errors import Refusal
 from cableferry.dialects.denials import Denial, status_of
-from cableferry.dialects.endpoint import Answer, Content, Endpoint, Plain, Rendered
+from cableferry.dialects.endpoint import Answer, Content, Endpoint, Plain, Rendered, Tail
 from cableferry.server import contents, exchange
 from cableferry.server.exchange import Reply, Request
 
@@ -22,6 +22,8 @@ def present(endpoint: Endpoint, request: Request, value: Value) -> Reply:
         return contents.answer(request, value)
     if isinstance(value, Plain):
         return Reply(endpoint.status, value.content, value.content_type.encode(), exchange.pairs(value.headers))
+    if isinstance(value, Tail):
+        return Reply(endpoint.status, content_type=value.content_type.encode(), tail=value)
     if not isinstance(value, Answer):
         return Reply(endpoint.status, _encoded(value))
     headers = exchange.pairs(value.headers)
@@ -38,7 +40,14 @@ def _encoded(value: Value) -> bytes:
 def refuse(render: Render, refusal: Refusal, request_id: str | None) -> Reply:
     rendered = render(refusal, request_id)
     headers = exchange.pairs(refusal.headers() if isinstance(refusal, Denial) else {})
-    return Reply(int(status_of(refusal)), rendered.body, rendered.content_type, headers, kind=refusal.kind.value)
+    status = rendered.status or int(status_of(refusal))
+    return Reply(status, rendered.body, rendered.content_type, headers, kind=refusal.kind.value)
+
+
+def hush(status: int, refusal: Refusal) -> Reply:
+    """The same for a client that would die of it: only a header tells that there was something."""
+    headers = ((b"x-refusal", refusal.kind.value.encode()),)
+    return Reply(status, headers=headers, kind=refusal.kind.value)
 
 
 def with_headers(reply: Reply, headers: Iterable[tuple[bytes, bytes]]) -> Reply:

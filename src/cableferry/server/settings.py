@@ -207,6 +207,54 @@ class Emx2Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 55
 
 
+class OpevaSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The worker contract, whose workers share a folder with the server."""
+
+    enabled: Annotated[
+        bool | None, _doc("Whether the contract is served; by default it is where `shared_data` is set.")
+    ] = None
+    shared_data: Annotated[
+        Path | None, _doc("Root of the shared folder (also `VM_SHARED_DATA`); by default `/opt/opeva_shared_data`.")
+    ] = None
+    folder_mode: Annotated[
+        Annotated[str, Meta(pattern="^0?[0-7]{3,4}$")],
+        _doc("Mode of folders made in it, in octal; workers write there under accounts of their own."),
+    ] = "0777"
+    available_hosts: Annotated[
+        list[str],
+        _doc("Workers that may run jobs (also `AVAILABLE_HOSTS`); by default every one that was heard of."),
+    ] = []
+    image: Annotated[str, _doc("Image that workers run.")] = "calof/opeva_simulator:latest"
+    env: Annotated[dict[str, str], _doc("Variables that every container gets.")] = {}
+    queue_claim_ttl: Annotated[
+        Seconds, _doc("Time for a worker's first word of a job it got (also `QUEUE_CLAIM_TTL`).")
+    ] = 300
+    host_heartbeat_ttl: Annotated[
+        Seconds, _doc("Silence after which a worker is shown as offline (also `HOST_HEARTBEAT_TTL`).")
+    ] = 60
+    worker_stale_grace_seconds: Annotated[
+        Annotated[float, Meta(ge=0, le=10**9)],
+        _doc("How much longer until its jobs are given up (also `WORKER_STALE_GRACE_SECONDS`)."),
+    ] = 120
+    job_status_ttl: Annotated[
+        Seconds, _doc("Silence about a job after which it is given up (also `JOB_STATUS_TTL`).")
+    ] = 300
+    preferred_grace_seconds: Annotated[
+        Annotated[float, Meta(ge=0, le=10**9)], _doc("How long a job is kept for a worker that it only prefers.")
+    ] = 0
+    strict_transitions: Annotated[
+        bool, _doc("Refuse results of jobs that were to stop or were never reported as running.")
+    ] = False
+    allow_anonymous_workers: Annotated[
+        list[str], _doc("Networks (`10.1.0.0/16`) whose workers need no credentials, to read and to report.")
+    ] = []
+    config_limit_bytes: Annotated[Count, _doc("Largest configuration of an experiment.")] = 1024 * 1024
+
+    @property
+    def root(self) -> Path:
+        return self.shared_data or Path("/opt/opeva_shared_data")
+
+
 class LimitsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long a job may be silent; without a value the next wider rule holds."""
 
@@ -344,6 +392,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     log: LogSection = LogSection()
     metrics: MetricsSection = MetricsSection()
     emx2: Emx2Section = Emx2Section()
+    opeva: OpevaSection = OpevaSection()
     timeouts: TimeoutsSection = TimeoutsSection()
     workers: WorkersSection = WorkersSection()
     logs: LogsSection = LogsSection()

@@ -19,6 +19,12 @@ OTHERS = ("CONFIG", "CLIENT_CONFIG", "SERVER", "TOKEN", "WORKER_SECRET")
 ALIASES = {
     "MOLGENIS_HPC_SHARED_SECRET": "auth.shared_secret",
     "MOLGENIS_HPC_CREDENTIALS_KEY": "auth.credentials_key",
+    "VM_SHARED_DATA": "opeva.shared_data",
+    "AVAILABLE_HOSTS": "opeva.available_hosts",
+    "QUEUE_CLAIM_TTL": "opeva.queue_claim_ttl",
+    "HOST_HEARTBEAT_TTL": "opeva.host_heartbeat_ttl",
+    "WORKER_STALE_GRACE_SECONDS": "opeva.worker_stale_grace_seconds",
+    "JOB_STATUS_TTL": "opeva.job_status_ttl",
 }
 
 # what Kubernetes gives every program that runs beside a service of our name
@@ -91,10 +97,11 @@ def _from_environment(environment: Mapping[str, str]) -> Flat:
     values: Flat = {}
     for name, key in ALIASES.items():
         if text := environment.get(name):
-            values[key] = (text, name)
+            values[key] = (_parsed(text, key), name)
     for name, text in environment.items():
         if name.startswith(PREFIX) and "__" in name:
-            values[name.removeprefix(PREFIX).lower().replace("__", ".")] = (_parsed(text), name)
+            key = name.removeprefix(PREFIX).lower().replace("__", ".")
+            values[key] = (_parsed(text, key), name)
         elif name.startswith(PREFIX) and name.removeprefix(PREFIX) not in OTHERS and not _is_link(name, text):
             variables = [each.variable for each in described.settings()]
             raise SettingsError(f"unknown variable {name}{_hint(name, variables)}")
@@ -105,10 +112,11 @@ def _is_link(name: str, text: str) -> bool:
     return _LINK.fullmatch(name) is not None or text.startswith(("tcp://", "udp://"))
 
 
-def _parsed(text: str) -> Value:
-    """Lists and tables are written as JSON; everything else is taken as it stands."""
+def _parsed(text: str, key: str) -> Value:
+    """Lists and tables are written as JSON, lists also with commas; everything else is taken as it stands."""
     if text[:1] not in ("[", "{"):
-        return text
+        is_list = key in {each.key for each in described.settings() if each.type == "list of text"}
+        return [part.strip() for part in text.split(",") if part.strip()] if is_list else text
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:

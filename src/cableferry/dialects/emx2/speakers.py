@@ -1,14 +1,11 @@
 """For which worker a request speaks."""
 
 from cableferry.core import access
-from cableferry.core.access import Anyone, Claimant
 from cableferry.core.errors import Invalid, Kind
 from cableferry.core.workers import Speaker
 from cableferry.dialects.endpoint import Call
-from cableferry.engine import credentials
+from cableferry.engine import speaking
 from cableferry.store.tx import Tx
-
-_SHARED = Claimant(None, credentials.SHARED)
 
 
 def speaker(tx: Tx, call: Call, named: str | None) -> Speaker:
@@ -26,16 +23,8 @@ def worker_of(tx: Tx, call: Call, named: str | None) -> str | None:
             f"X-Worker-Id says {call.worker[:64]} but the request is about worker {named[:64]}: send one name",
             Kind.WORKER_MISMATCH,
         )
-    worker = access.worker_named(call.caller, named or call.worker)
-    if worker is not None and call.caller == _SHARED:
-        credentials.check_shared_secret(tx, worker)
-    return worker
+    return speaking.worker(tx, call.caller, named or call.worker)
 
 
 def actor(call: Call, worker: str | None) -> str:
-    """Who did it, for the history: callers that are no one in particular are the worker they speak for."""
-    match call.caller:
-        case Anyone() | Claimant(worker=None) if worker is not None:
-            return f"worker:{worker}"
-        case caller:
-            return caller.actor
+    return access.speaking(call.caller, worker)
