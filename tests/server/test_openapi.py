@@ -50,6 +50,18 @@ def test_every_reference_leads_somewhere() -> None:
     assert asked - set(DOCUMENT["components"]["schemas"]) == set()
 
 
+def test_every_status_of_a_job_is_one_that_the_protocol_knows() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    query = DOCUMENT["paths"]["/api/hpc/jobs"]["get"]["parameters"]
+
+    told = [schemas[name]["properties"]["status"]["enum"] for name in ("TransitionBody", "JobBody", "SyncReport")]
+    asked = [each["schema"]["enum"] for each in query if each["name"] == "status"]
+
+    words = ["PENDING", "CLAIMED", "SUBMITTED", "STARTED", "COMPLETED", "FAILED", "CANCELLED"]
+    assert [words] * 3 == told
+    assert [[*words, "ALL"]] == asked
+
+
 @pytest.mark.parametrize("name", ["X-EMX2-API-Version", "X-Request-Id", "X-Timestamp"])
 def test_the_protocol_headers_are_required(name: str) -> None:
     operation = DOCUMENT["paths"]["/api/hpc/jobs"]["get"]

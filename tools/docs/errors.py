@@ -27,7 +27,7 @@ def text() -> str:
         "Every refusal is a problem document (RFC 9457) with the content type `application/problem+json`.\n"
         "The last part of `type` is its kind, one of the table below, and part of the contract.\n"
         "The `detail` is a sentence for a person and may change; programs read the kind and the other fields.\n"
-        "A refused request has changed nothing, but its nonce is spent.",
+        "A refused request has changed nothing, but its nonce is spent, from [check 10](http.md) on.",
         markdown.block("json", EXAMPLE),
         "`retryable` is there, and true, when the same request can succeed later.",
         markdown.table(("kind", "status", "when", "what to do"), [_row(kind) for kind in Kind]),

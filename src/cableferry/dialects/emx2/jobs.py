@@ -26,7 +26,7 @@ READY = words.WORDS[State.READY]
 class JobsQuery(msgspec.Struct, frozen=True):
     """Which jobs, and which page of them; `status=ALL` means every status."""
 
-    status: Annotated[str, Meta(max_length=40)] = READY
+    status: Annotated[str, Meta(max_length=40, extra_json_schema={"enum": [*words.STATES, ALL]})] = READY
     processor: bodies.Name | None = None
     profile: bodies.Name | None = None
     limit: int | None = None

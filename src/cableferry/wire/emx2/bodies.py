@@ -21,6 +21,8 @@ Name = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.NAME)]
 WorkerId = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.WORKER_ID)]
 Text = Annotated[str, Meta(max_length=16384, pattern=texts.NO_NUL)]
 JobId = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.NO_NUL)]
+# what is none of them is refused in a sentence of its own, or alone among many reports
+Status = Annotated[str, Meta(extra_json_schema={"enum": list(WORDS.values())})]
 Seconds = Annotated[int, Meta(ge=1, le=10**9)]
 Count = Annotated[int, Meta(ge=0, le=10**6)]
 
@@ -79,7 +81,7 @@ class ClaimBody(msgspec.Struct, frozen=True):
 
 
 class TransitionBody(msgspec.Struct, frozen=True):
-    status: str
+    status: Status
     worker_id: WorkerId | None = None
     detail: Text | None = None
     slurm_job_id: Name | None = None
@@ -129,7 +131,7 @@ class ArtifactRef(msgspec.Struct, frozen=True):
 
 class JobBody(msgspec.Struct, frozen=True):
     id: str
-    status: str
+    status: Status
     processor: str
     profile: str | None
     priority: int
@@ -174,8 +176,8 @@ class JobList(msgspec.Struct, frozen=True):
 class TransitionItem(msgspec.Struct, frozen=True):
     id: str
     job_id: str
-    from_status: str | None
-    to_status: str
+    from_status: Status | None
+    to_status: Status
     timestamp: datetime
     worker_id: str | None
     actor: str | None
@@ -197,7 +199,7 @@ class TransitionItem(msgspec.Struct, frozen=True):
 class TransitionList(msgspec.Struct, frozen=True):
     items: list[TransitionItem]
     count: int
-    status: str
+    status: Status
     links: Links = msgspec.field(name="_links")
 
 
@@ -245,7 +247,7 @@ class ReportResult(msgspec.Struct, frozen=True):
 
     job_id: str
     code: int
-    status: str | None = None
+    status: Status | None = None
     epoch: int | None = None
     kind: str | None = None
     detail: str | None = None
@@ -256,7 +258,7 @@ class Gone(msgspec.Struct, frozen=True):
 
     job_id: str
     reason: str
-    status: str | None = None
+    status: Status | None = None
 
 
 class NoClaims(msgspec.Struct, frozen=True):
@@ -278,7 +280,7 @@ class SyncAnswer(msgspec.Struct, frozen=True):
 
 class ExplainBody(msgspec.Struct, frozen=True):
     job_id: str
-    status: str
+    status: Status
     code: str
     sentence: str
     facts: dict[str, str | int | float | bool | None]
