@@ -65,6 +65,14 @@ def test_a_job_is_ended_by_whose_it_is(caller: Caller, may: bool) -> None:
         assert not may
 
 
+def test_a_key_for_reading_does_nothing_else() -> None:
+    access.check_may_write(True, Need.CREATE)
+    access.check_may_write(False, Need.READ)
+
+    with pytest.raises(Forbidden):
+        access.check_may_write(False, Need.CREATE)
+
+
 def test_a_worker_may_end_the_job_it_created() -> None:
     job = msgspec.structs.replace(a_job(state=State.READY), worker=None, created_by=WORKER.actor)
 

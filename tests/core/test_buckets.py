@@ -94,3 +94,7 @@ def test_a_key_names_an_artifact_and_a_path() -> None:
 def test_what_names_only_one_of_them_is_no_key(text: str) -> None:
     with pytest.raises(Invalid):
         buckets.key(text)
+
+
+def test_a_file_is_known_by_what_its_sender_expects_or_by_what_nobody_takes_for_an_md5() -> None:
+    assert ['"md5"', '"aa-1"'] == [buckets.etag(known, "aa") for known in ("md5", None)]

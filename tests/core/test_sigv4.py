@@ -305,3 +305,9 @@ def test_what_must_be_signed_and_is_not_is_refused(proof: Proof, headers: list[b
 def test_other_headers_need_no_signature() -> None:
     sigv4.check_covers(_proof(), [b"host", b"user-agent", b"range", b"x-amzn-trace-id", b"content-type"])
     sigv4.check_covers(_proof(lasts=_MINUTE), [b"host", b"x-amz-content-sha256"])
+
+
+def test_a_signing_key_is_not_shown() -> None:
+    proof = Proof(ACCESS_KEY, Scope("20130524", "us-east-1"), STAMP, ("host",), "a" * 64)
+
+    assert f"Signed({ACCESS_KEY!r})" == repr(sigv4.Signed(proof, KEY))

@@ -13,7 +13,9 @@ from cableferry.dialects.ui import sessions
 from cableferry.dialects.ui.desk import Desk
 from cableferry.engine import users
 from cableferry.engine.sessions import Patience
+from cableferry.server import configured
 from cableferry.server.passwords import Passwords
+from cableferry.server.settings import Settings
 from cableferry.store.tx import Store
 from cableferry.testing import stores
 from cableferry.wire.ui import bodies
@@ -31,7 +33,8 @@ def test_a_password_changed_meanwhile_lets_nobody_in(store: Store) -> None:
     passwords = Passwords()
     hashed = passwords.hash("ann", PASSWORD)
     store.write(lambda tx: users.create(tx, "ann", Role.EDITOR, hashed))
-    desk = Desk(store, passwords, Patience(3, timedelta(minutes=1)), timedelta(hours=1))
+    patience, rules = Patience(3, timedelta(minutes=1)), configured.rules(Settings())
+    desk = Desk(store, rules, passwords, patience, timedelta(hours=1), lambda content, about: content)
     call = Call(Anyone(), body=bodies.LoginBody("ann", PASSWORD), service=desk)
     proven = sessions.prove(call)
 

@@ -22,6 +22,7 @@ LIBRARIES = {
     "rich": Library("rich", BASE, ("cli",)),
     "httpx2": Library("httpx2", BASE, ("client/http.py",)),
     "sqlite3": Library("sqlite3", STANDARD, ("store", "daemon/journal.py", "daemon/staging/verified.py")),
+    "awscrt": Library("awscrt", "server", ("dialects/s3/checksums.py",)),
     "apsw": Library("apsw", "server", ("store",)),
     "psycopg": Library("psycopg", "postgres", ("store",)),
     "psycopg_pool": Library("psycopg", "postgres", ("store",)),

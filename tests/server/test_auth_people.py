@@ -299,7 +299,9 @@ OPEN = {"GET /api/hpc/health", "POST /api/ui/login"}
 
 
 def endpoints() -> list[Endpoint]:
-    return [endpoint for module in dialects.ROLL_CALL for endpoint in module.DIALECT.endpoints]
+    """The gateway has a door of its own, and tests of its own for it."""
+    served = [module.DIALECT for module in dialects.ROLL_CALL if module.DIALECT.name != "s3"]
+    return [endpoint for dialect in served for endpoint in dialect.endpoints]
 
 
 def test_the_table_names_every_endpoint() -> None:

@@ -25,7 +25,8 @@ def _operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def test_every_endpoint_is_in_it() -> None:
-    served = {(e.method, e.template) for each in dialects.ROLL_CALL for e in each.DIALECT.endpoints}
+    ours = [each.DIALECT for each in dialects.ROLL_CALL if each.DIALECT.is_described]
+    served = {(e.method, e.template) for dialect in ours for e in dialect.endpoints}
 
     assert {(method, path) for method, path, _ in _operations()} == served
 

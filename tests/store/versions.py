@@ -51,6 +51,10 @@ SEEDS: dict[int, tuple[str, ...]] = {
         "INSERT INTO configs (pool, name, content, changed_at) VALUES ('opeva', 'a.yaml', 'a: 1', 1)",
         "INSERT INTO job_configs (job_key, content) SELECT key, 'a: 1' FROM jobs WHERE id = 'j1'",
     ),
+    9: (
+        "UPDATE files SET etag = 'aa', headers = '{}' WHERE path = 'x'",
+        "UPDATE upload_pieces SET md5 = 'bb'",
+    ),
 }
 
 

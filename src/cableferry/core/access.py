@@ -96,6 +96,12 @@ def check(caller: Caller, need: Need) -> None:
             return
 
 
+def check_may_write(may_write: bool, need: Need) -> None:
+    """Refuse to change anything with a key that was issued for reading."""
+    if not may_write and need is not Need.READ:
+        raise Forbidden("this access key is for reading only: issue one that may write")
+
+
 def check_end(caller: Caller, job: Job) -> None:
     """Refuse to end another's job: its creator may, its holder may, and a Manager."""
     match caller:

@@ -112,7 +112,10 @@ class Filter(msgspec.Struct, frozen=True):
 
 
 class File(msgspec.Struct, frozen=True, gc=False):
-    """One path in an artifact; without a blob its bytes are declared, not stored. `seq` tells the order of arrival."""
+    """One path in an artifact; without a blob its bytes are declared, not stored. `seq` tells the order of arrival.
+
+    What came from a client of S3's is known to such clients by its `etag`, and comes back to them with its `headers`.
+    """
 
     key: int
     artifact_key: int
@@ -125,6 +128,8 @@ class File(msgspec.Struct, frozen=True, gc=False):
     blob_key: int | None
     seq: int
     created_at: datetime
+    etag: str | None = None
+    headers: str | None = None
 
     @property
     def is_stored(self) -> bool:
@@ -132,11 +137,12 @@ class File(msgspec.Struct, frozen=True, gc=False):
 
 
 class Description(msgspec.Struct, frozen=True):
-    """What is said of a file besides its bytes."""
+    """What is said of a file besides its bytes; `headers` are a JSON object that the store only keeps."""
 
     path: str
     role: Role | None = None
     content_type: str | None = None
+    headers: str | None = None
 
 
 class Declared(msgspec.Struct, frozen=True):

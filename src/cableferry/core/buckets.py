@@ -40,6 +40,7 @@ class Shown(msgspec.Struct, frozen=True, gc=False):
     size_bytes: int
     sha256: str
     modified_at: datetime
+    etag: str | None = None
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -68,6 +69,11 @@ class Contents(msgspec.Struct, frozen=True):
 
 Source = Callable[[str, int], Sequence[Shown]]
 """Some keys behind a text, in their order."""
+
+
+def etag(known: str | None, sha256: str | None) -> str:
+    """What a file is known by: the one its sender expects, else one that nobody takes for an MD5."""
+    return f'"{known}"' if known is not None else f'"{sha256}-1"'
 
 
 def key(text: str) -> Key:

@@ -75,6 +75,16 @@ class Message(msgspec.Struct, frozen=True):
     payload: str
 
 
+class Signed(msgspec.Struct, frozen=True):
+    """What a signature was found to be right for, and the key that chunks of the body are signed with too."""
+
+    proof: Proof
+    key: bytes
+
+    def __repr__(self) -> str:
+        return f"Signed({self.proof.access_key!r})"
+
+
 def read_header(authorization: str, stamp: str | None) -> Proof:
     """The proof in an Authorization header, with the time from X-Amz-Date."""
     scheme, _, rest = authorization.partition(" ")

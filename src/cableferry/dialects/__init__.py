@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from cableferry.dialects import emx2, graphql, opeva, ui
+from cableferry.dialects import emx2, graphql, opeva, s3, ui
 from cableferry.dialects.endpoint import Dialect
 
 
@@ -12,5 +12,5 @@ class Contract(Protocol):
     DIALECT: Dialect
 
 
-ROLL_CALL: tuple[Contract, ...] = (emx2, opeva, ui, graphql)
+ROLL_CALL: tuple[Contract, ...] = (emx2, opeva, ui, graphql, s3)
 MECHANISM = ("denials", "dispositions", "endpoint", "problems")

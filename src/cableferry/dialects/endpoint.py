@@ -8,6 +8,7 @@ import msgspec
 
 from cableferry.core.access import Caller, Need
 from cableferry.core.errors import Refusal
+from cableferry.core.sigv4 import Signed
 from cableferry.store.blobs import Hasher, Stored
 from cableferry.store.tx import Tx
 
@@ -31,7 +32,8 @@ class Landing(msgspec.Struct, frozen=True):
 
     `most_bytes` is how large the file may be, by default the server's limit. `sha256` is what the file must have,
     together with the earlier bytes that `hasher` knows. `hashes` are further ones of these bytes, by their names in
-    hashlib. What came before a break is given to `run` as well if `keeps_partial`. A `decoder` reads a form of its own.
+    hashlib. What came before a break is given to `run` as well if `keeps_partial`. A `decoder` reads a form of its own;
+    what it gives is checked against the digests that the headers declare by `run`, if that `judges`.
     """
 
     most_bytes: int | None = None
@@ -42,6 +44,7 @@ class Landing(msgspec.Struct, frozen=True):
     keeps_partial: bool = False
     form: Literal["raw", "multipart"] = "raw"
     decoder: Decoder | None = None
+    judges: bool = False
 
 
 class Arrived(msgspec.Struct, frozen=True):
@@ -61,7 +64,7 @@ class Arrived(msgspec.Struct, frozen=True):
 class Content(msgspec.Struct, frozen=True):
     """An answer whose body is bytes in the store: places with their sizes, in order.
 
-    `etag` is strong and stands in its quotes. `sha256` is that of all bytes.
+    `etag` is strong and stands in its quotes. `sha256` is that of all bytes; `whole_headers` go only with all of them.
     """
 
     pieces: tuple[tuple[str, int], ...]
@@ -71,6 +74,7 @@ class Content(msgspec.Struct, frozen=True):
     modified_at: datetime | None = None
     headers: Mapping[str, str] = {}
     sha256: str | None = None
+    whole_headers: Mapping[str, str] = {}
 
 
 class Plain(msgspec.Struct, frozen=True):
@@ -107,6 +111,7 @@ class Call(msgspec.Struct, frozen=True):
     """One request after it has been parsed and its caller admitted.
 
     `worker` is what X-Worker-Id says; `prepared` is what the endpoint's `prepare` gave; `arrived` is what was streamed.
+    `signed` is what an access key's signature was found to cover.
     """
 
     caller: Caller
@@ -122,6 +127,7 @@ class Call(msgspec.Struct, frozen=True):
     headers: Headers = {}
     address: str | None = None
     is_secure: bool = False
+    signed: Signed | None = None
 
 
 class Tail(msgspec.Struct, frozen=True):
@@ -174,7 +180,9 @@ class Endpoint(msgspec.Struct, frozen=True):
     `keeps_secret` says that the request or the answer holds a secret, so neither is kept readable.
     One with `takes` gets its body as a stream: `takes` runs in a write transaction of its own before a byte is read,
     and may refuse; when it returns None the body is read as usual, like every JSON body of an endpoint with a `body`.
-    A path may end in `{name:path}`, which stands for all that is left, slashes included.
+    A body that is no JSON is made typed by what `reads`, from its bytes and the request's headers.
+    A path may end in `{name:path}`, which stands for all that is left, slashes included; one that `allows_slash` may
+    end in one more. Of several endpoints with one method and path, a name in the query chooses: those in `chosen_by`.
     A write that `is_brief` takes some tens of microseconds, whatever it is asked in a body of usual size.
     A `quiet_status` is what every refusal is answered with, without a body: for clients that die of any other.
     """
@@ -199,11 +207,22 @@ class Endpoint(msgspec.Struct, frozen=True):
     prepare: Callable[[Call], Any] | None = None
     takes: Callable[[Tx, Call], Landing | None] | None = None
     feed: Feed | None = None
+    reads: Callable[[bytes, Headers], Any] | None = None
+    chosen_by: tuple[str, ...] = ()
+    allows_slash: bool = False
 
     @property
     def template(self) -> str:
         """The path with the bare names of its variables."""
         return self.path.replace(":path}", "}")
+
+
+class Asking(msgspec.Struct, frozen=True):
+    """The request that is refused, as far as its refusal speaks of it."""
+
+    request_id: str | None
+    trace_id: str = ""
+    path: str = ""
 
 
 class Rendered(msgspec.Struct, frozen=True):
@@ -218,12 +237,15 @@ class Dialect(msgspec.Struct, frozen=True):
     """One HTTP contract: its endpoints, what it demands of headers, and how it says no.
 
     `refused` is the body of a refusal; nothing stands for a problem document.
+    `trace_header` is what it calls the header with the trace id. A contract of somebody else's is not described by us.
     """
 
     name: str
     prefix: str
     endpoints: tuple[Endpoint, ...]
     check_headers: Callable[[Headers], None]
-    render: Callable[[Refusal, str | None], Rendered]
+    render: Callable[[Refusal, Asking], Rendered]
     answer_headers: tuple[tuple[bytes, bytes], ...] = ()
     refused: Any = None
+    trace_header: bytes | None = None
+    is_described: bool = True

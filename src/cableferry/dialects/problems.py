@@ -6,7 +6,7 @@ import msgspec
 
 from cableferry.core.errors import Kind, Refusal
 from cableferry.dialects import denials
-from cableferry.dialects.endpoint import Rendered
+from cableferry.dialects.endpoint import Asking, Rendered
 
 _RETRYABLE = frozenset({Kind.CHANGED_MEANWHILE, Kind.TOO_MANY, Kind.UNAVAILABLE, Kind.CLOCK_SKEW, Kind.STORAGE_FULL})
 # clients of the EMX2 protocol tell these by their titles
@@ -14,7 +14,7 @@ _TITLES = {Kind.HASH_MISMATCH: "Hash Mismatch"}
 _ENCODER = msgspec.json.Encoder()
 
 
-def render(refusal: Refusal, request_id: str | None, words: Mapping[object, str] | None = None) -> Rendered:
+def render(refusal: Refusal, asking: Asking, words: Mapping[object, str] | None = None) -> Rendered:
     """`words` spell the state that the refusal names."""
     status = denials.status_of(refusal)
     document: dict[str, object] = {
@@ -23,8 +23,8 @@ def render(refusal: Refusal, request_id: str | None, words: Mapping[object, str]
         "status": int(status),
         "detail": refusal.detail,
     }
-    if request_id is not None:
-        document |= {"instance": f"urn:request:{request_id}", "request_id": request_id}
+    if asking.request_id is not None:
+        document |= {"instance": f"urn:request:{asking.request_id}", "request_id": asking.request_id}
     if refusal.kind in _RETRYABLE:
         document["retryable"] = True
     document |= {name: fact for name, fact in refusal.facts.items() if fact is not None}

@@ -56,7 +56,8 @@ def attach(tx: Tx, artifact_id: str, said: Description, blob: Blob, caller: Call
 def attach_blob(tx: Tx, artifact: Artifact, said: Description, blob: Blob, blob_key: int) -> File:
     """Make a blob the content of a path in a locked artifact that takes bytes."""
     file = _new(tx, artifact, said)
-    return _put(tx, artifact, replace(file, sha256=blob.sha256, size_bytes=blob.size_bytes, blob_key=blob_key))
+    file = replace(file, sha256=blob.sha256, size_bytes=blob.size_bytes, blob_key=blob_key, etag=blob.etag)
+    return _put(tx, artifact, file)
 
 
 def declare(tx: Tx, artifact_id: str, said: Description, content: Declared, caller: Caller) -> File:

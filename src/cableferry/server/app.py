@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from cableferry import dialects
-from cableferry.dialects import emx2
+from cableferry.dialects import emx2, s3
 from cableferry.dialects.endpoint import Dialect, Endpoint
 from cableferry.engine import sweeps
 from cableferry.engine.reading import Depot
@@ -97,6 +97,7 @@ def create_app(
         followings=Followings(opened, live),
         tails=Tails(opened),
         authenticator=trust.authenticator,
+        doors={s3.DIALECT.name: trust.gateway},
         buckets=Buckets(settings.limits.requests_per_second, settings.limits.burst),
         services=services,
         fallback=emx2.DIALECT,

@@ -13,6 +13,7 @@ from cableferry.dialects.denials import NoCredentials, Unauthorized
 from cableferry.engine import credentials as engine
 from cableferry.engine import tokens as api_tokens
 from cableferry.server import vault
+from cableferry.server.access_keys import AccessKeys
 from cableferry.server.envelope import Admitted, Authenticator, Envelope
 from cableferry.server.jwt import Tokens
 from cableferry.server.keyring import Keyring
@@ -146,9 +147,10 @@ def _as_worker(envelope: Envelope, claimant: Claimant) -> Admitted:
 
 
 class Trust(msgspec.Struct, frozen=True):
-    """What the server has to tell callers apart, and to keep secrets."""
+    """What the server has to tell callers apart, those of its S3 gateway by their access keys, and to keep secrets."""
 
     authenticator: Authenticator
+    gateway: Authenticator
     vault: Vault
 
     @property
@@ -165,11 +167,13 @@ def establish(settings: Settings, store: Store) -> Trust:
     auth = settings.auth
     sealing = open_vault(settings)
     secret = _shared_secret(auth)
-    gate = Gate(_schemes(settings, store, sealing, secret))
-    if not _is_on(settings, store, secret):
-        return Trust(Open() if auth.off else OpenUntilFirstUser(store, gate), sealing)
-    store.read(lambda tx: _check_vault(tx, sealing))
-    return Trust(gate, sealing)
+    gate, keys = Gate(_schemes(settings, store, sealing, secret)), AccessKeys(store, sealing)
+    if _is_on(settings, store, secret):
+        store.read(lambda tx: _check_vault(tx, sealing))
+        return Trust(gate, keys, sealing)
+    if auth.off:
+        return Trust(Open(), Open(), sealing)
+    return Trust(OpenUntilFirstUser(store, gate), OpenUntilFirstUser(store, keys), sealing)
 
 
 def open_vault(settings: Settings) -> Vault:

@@ -8,6 +8,7 @@ import msgspec
 from cableferry.core.policy import Limits, Rules, Timeouts
 from cableferry.core.retention import Failures, Lifetimes, Policy, Retention, Unused
 from cableferry.dialects.emx2.contract import Contract
+from cableferry.dialects.s3.gateway import Gateway
 from cableferry.dialects.ui.desk import Desk
 from cableferry.engine.collecting import Keeping
 from cableferry.engine.reading import Depot
@@ -27,7 +28,8 @@ def services(settings: Settings, trust: Trust, depot: Depot, sharing: Opeva | No
     """What each dialect's endpoints are given, by the dialect's name; one that is given nothing is not served."""
     always = {
         "emx2": contract(settings, trust, depot),
-        "ui": desk(settings, depot.store),
+        "ui": desk(settings, depot.store, trust),
+        "s3": Gateway(settings.artifacts.upload_limit_bytes),
         "graphql": settings.emx2.pool,
     }
     return always | ({"opeva": sharing.contract} if sharing else {})
@@ -43,10 +45,11 @@ def guests(settings: Settings) -> Mapping[str, Networks]:
     return {"opeva": networks.parse(settings.opeva.allow_anonymous_workers, "opeva.allow_anonymous_workers")}
 
 
-def desk(settings: Settings, store: Store) -> Desk:
+def desk(settings: Settings, store: Store, trust: Trust) -> Desk:
     auth = settings.auth
     patience = Patience(auth.login_attempts, timedelta(seconds=auth.login_delay_seconds))
-    return Desk(store, rules(settings), Passwords(), patience, timedelta(hours=auth.session_hours))
+    sessions_last = timedelta(hours=auth.session_hours)
+    return Desk(store, rules(settings), Passwords(), patience, sessions_last, trust.vault.seal)
 
 
 def contract(settings: Settings, trust: Trust, depot: Depot) -> Contract:

@@ -11,6 +11,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from cableferry.core.errors import Invalid, Refusal
 from cableferry.dialects import emx2
 from cableferry.dialects.denials import TooSlow
+from cableferry.dialects.endpoint import Asking
 from cableferry.server import exchange, presenting
 from cableferry.server.exchange import Reply
 from cableferry.server.lines import Line
@@ -184,7 +185,7 @@ class Connection(HttpToolsProtocol):
                 self.transport.close()
                 return
         trace_id = exchange.new_trace_id()
-        reply = presenting.refuse(emx2.DIALECT.render, refusal, None)
+        reply = presenting.refuse(emx2.DIALECT.render, refusal, Asking(None))
         log.info("connection refused", kind=reply.kind, status=reply.status, trace=trace_id)
         given = (b"%s: %s" % pair for pair in self.server_state.default_headers)
         self.transport.write(_as_http(reply, [*given, b"x-trace-id: " + trace_id.encode()]))

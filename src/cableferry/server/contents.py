@@ -87,6 +87,7 @@ def _is_date_of(condition: str, content: Content) -> bool:
 
 
 def _whole(content: Content, headers: dict[str, str]) -> Reply:
+    headers |= content.whole_headers
     if content.sha256 is not None:
         headers["Content-Digest"] = _digest(content.sha256)
     parts = tuple(ranges.spans(content.pieces, Range(0, content.size_bytes)))

@@ -1,14 +1,15 @@
 """From the bytes of a body and a query to typed values; every way to get them wrong is the client's mistake."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
 
 from cableferry.core.errors import Invalid, Kind
 from cableferry.dialects.denials import Undecodable
-from cableferry.dialects.endpoint import Endpoint
+from cableferry.dialects.endpoint import Endpoint, Headers
 from cableferry.wire import texts
 
 MOST_QUERY_FIELDS = 50
@@ -27,6 +28,7 @@ class Decoding(msgspec.Struct, frozen=True, eq=False):
     body: msgspec.json.Decoder[msgspec.Struct] | None
     empty: msgspec.Struct | None
     query: type[msgspec.Struct] | None
+    reads: Callable[[bytes, Headers], Any] | None
 
 
 def decoding(endpoint: Endpoint) -> Decoding:
@@ -34,11 +36,14 @@ def decoding(endpoint: Endpoint) -> Decoding:
         body=msgspec.json.Decoder(endpoint.body) if endpoint.body else None,
         empty=endpoint.body() if endpoint.body and endpoint.has_optional_body else None,
         query=endpoint.query,
+        reads=endpoint.reads,
     )
 
 
-def body(how: Decoding, content: bytes, headers: Mapping[bytes, bytes]) -> msgspec.Struct | None:
+def body(how: Decoding, content: bytes, headers: Mapping[bytes, bytes]) -> object:
     """The typed body, None for an endpoint that takes none."""
+    if how.reads is not None:
+        return how.reads(content, headers)
     if how.body is None:
         return None
     if not content:

@@ -47,7 +47,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Parts(msgspec.Struct, frozen=True):
-    """What the edge is made of; `fallback` answers where no dialect is at home.
+    """What the edge is made of; a dialect may have a door of its own, `fallback` answers where none is at home.
 
     `guests` are, by dialect, the networks whose workers need no credentials.
     """
@@ -59,6 +59,7 @@ class Parts(msgspec.Struct, frozen=True):
     followings: Followings
     tails: Tails
     authenticator: Authenticator
+    doors: Mapping[str, Authenticator]
     buckets: Buckets
     services: Mapping[str, object]
     fallback: Dialect
@@ -124,13 +125,17 @@ class Edge:
         if route is not None and route.endpoint.quiet_status is not None:
             log.error("refused quietly", route=route.template, kind=refusal.kind, detail=refusal.detail)
             return presenting.hush(route.endpoint.quiet_status, refusal)
-        dialect = route.dialect if route else self._parts.fallback
-        return presenting.refuse(dialect.render, refusal, request.request_id)
+        dialect = route.dialect if route else self._home(request)
+        return presenting.refuse(dialect.render, refusal, request.asking)
+
+    def _home(self, request: Request) -> Dialect:
+        path = request.path.removeprefix(self._parts.limits.root_path)
+        return self._parts.routes.home(path) or self._parts.fallback
 
     async def _serve(self, scope: Scope, request: Request, receive: Receive) -> Reply:
         parts = self._parts
         path = request.path.removeprefix(parts.limits.root_path)
-        route, request.params = parts.routes.find(request.method, path)
+        route, request.params = parts.routes.find(request.method, path, request.query)
         request.route = route
         exchange.check_headers(scope, request, parts.limits.header_bytes, parts.limits.single_headers)
         if route.endpoint.needs_protocol_headers:
@@ -142,10 +147,11 @@ class Edge:
         request.caller = admitted.caller
         parts.buckets.check(throttle.payer(admitted.caller, request.address))
         access.check(admitted.caller, route.endpoint.need)
+        access.check_may_write(admitted.may_write, route.endpoint.need)
         call, seconds = self._call(request, route, admitted.caller)
-        call = msgspec.structs.replace(call, is_secure=True) if scope["scheme"] == "https" else call
+        call = msgspec.structs.replace(call, is_secure=scope["scheme"] == "https", signed=admitted.signed)
         run = parts.uploads.run if request.is_stream else parts.runner.run
-        reply = await run(Admission(request, route, call, admitted.guard, seconds), receive)
+        reply = await run(Admission(request, route, call, admitted.guard, seconds, admitted.confirm), receive)
         return presenting.with_headers(reply, exchange.pairs(admitted.headers))
 
     async def _admit(self, scope: Scope, request: Request, route: Route) -> Admitted:
@@ -153,7 +159,8 @@ class Edge:
         if route.endpoint.need is Need.NOTHING:
             return Admitted(Anyone())
         try:
-            return await self._parts.authenticator.admit(_envelope(scope, request))
+            door = self._parts.doors.get(route.dialect.name, self._parts.authenticator)
+            return await door.admit(_envelope(scope, request))
         except NoCredentials:
             if self._is_guest(request, route):
                 return Admitted(Anyone())

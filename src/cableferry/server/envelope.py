@@ -8,6 +8,7 @@ import msgspec
 
 from cableferry.core import signing
 from cableferry.core.access import Caller
+from cableferry.core.sigv4 import Signed
 from cableferry.store.tx import Tx
 
 
@@ -50,11 +51,17 @@ class Envelope(msgspec.Struct, frozen=True):
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """Who calls; `guard` writes what must outlive a refusal, `headers` go with the answer."""
+    """Who calls; `guard` writes what must outlive a refusal, `headers` go with the answer.
+
+    What was found in memory may `confirm`, in the transaction of the work, that it still counts.
+    """
 
     caller: Caller
     guard: Callable[[Tx], None] | None = None
     headers: Mapping[str, str] = {}
+    confirm: Callable[[Tx], None] | None = None
+    may_write: bool = True
+    signed: Signed | None = None
 
 
 class Authenticator(Protocol):

@@ -12,7 +12,7 @@ import msgspec
 from cableferry.core.access import Caller
 from cableferry.core.errors import Invalid, Kind
 from cableferry.dialects.denials import TooLarge
-from cableferry.dialects.endpoint import Call, Feed, Tail
+from cableferry.dialects.endpoint import Asking, Call, Feed, Tail
 from cableferry.server.lines import Line
 from cableferry.server.routes import Route
 
@@ -91,6 +91,10 @@ class Request(msgspec.Struct, eq=False):
     @property
     def target(self) -> str:
         return f"{self.path}?{self.query.decode('latin-1')}" if self.query else self.path
+
+    @property
+    def asking(self) -> Asking:
+        return Asking(self.request_id, self.trace_id, self.path)
 
     @property
     def bytes_in(self) -> int:
@@ -304,6 +308,10 @@ async def begin(send: Send, request: Request, reply: Reply) -> None:
         headers.append((b"x-request-id", request.request_id.encode()))
     if request.route is not None:
         headers += request.route.dialect.answer_headers
+        if request.route.dialect.trace_header is not None:
+            headers.append((request.route.dialect.trace_header, request.trace_id.encode()))
     if reply.status in (204, 304) or reply.is_open:
         del headers[0]
+    if request.line is not None and request.line.is_held_back:
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})

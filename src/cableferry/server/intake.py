@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 
@@ -15,6 +15,7 @@ from cableferry.store.blobs import Sink, Stored
 
 # a hand-over to the disk's threads costs as much for a small piece as for a large one
 PIECE_BYTES = 1024 * 1024
+_INLINE_BYTES = 64 * 1024
 # what the form around a file may add to it
 _WRAPPING_BYTES = 1024 * 1024
 
@@ -52,8 +53,13 @@ class Stream(msgspec.Struct, frozen=True):
         return frozenset(name for name, is_own in own.items() if is_own)
 
     @property
+    def checked(self) -> tuple[Promise, ...]:
+        """The promises that are about this body as it comes."""
+        return () if self.landing.judges else self.promised
+
+    @property
     def with_md5(self) -> bool:
-        return self.landing.with_md5 or (self.is_raw and any(each.algorithm == "md5" for each in self.promised))
+        return self.landing.with_md5 or (self.is_raw and any(each.algorithm == "md5" for each in self.checked))
 
     @property
     def keeps_partial(self) -> bool:
@@ -116,7 +122,7 @@ class Intake:
         self._stream = stream
         self._sink = sink
         self._decoder = stream.decoder()
-        self._of_body = Tallies(frozenset(promise.algorithm for promise in stream.promised) - stream.hashed_by_sink)
+        self._of_body = Tallies(frozenset(promise.algorithm for promise in stream.checked) - stream.hashed_by_sink)
         self._of_file = Tallies(stream.landing.hashes)
 
     async def land(self) -> Arrived:
@@ -137,7 +143,7 @@ class Intake:
             return
         stored = arrived.stored
         by_sink = {"sha256": stored.sha256, "md5": stored.md5 or ""}
-        digests.check(self._stream.promised, by_sink | self._of_body.result())
+        digests.check(self._stream.checked, by_sink | self._of_body.result())
         digests.check_sha256(self._stream.landing.sha256, stored.sha256)
 
     async def _pour(self) -> bool:
@@ -156,12 +162,18 @@ class Intake:
     async def _take(self, piece: bytes) -> None:
         if self._of_body:
             await asyncio.to_thread(self._of_body.update, piece)
-        for part in [piece] if self._decoder is None else self._decoder.feed(piece):
+        for part in [piece] if self._decoder is None else await self._decoded(self._decoder, piece):
             if self._of_file:
                 await asyncio.to_thread(self._of_file.update, part)
             await self._sink.write(part)
             if self._sink.size_bytes > self._stream.most_bytes:
                 raise exchange.too_large(self._stream.most_bytes)
+
+    async def _decoded(self, decoder: Decoder, piece: bytes) -> Sequence[bytes]:
+        """A form may hold checksums, and those of much take a while."""
+        if len(piece) < _INLINE_BYTES:
+            return decoder.feed(piece)
+        return await asyncio.to_thread(decoder.feed, piece)
 
     def _arrived(self, stored: Stored, is_whole: bool) -> Arrived:
         form = self._decoder if isinstance(self._decoder, Form) else None

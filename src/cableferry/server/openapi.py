@@ -42,7 +42,7 @@ _SAID_OF_THE_ADMITTED = (401, 403)
 def document(served: Iterable[Dialect] | None = None) -> Document:
     """OpenAPI 3.1 for these dialects, or for all there are."""
     known = tuple(served) if served is not None else tuple(each.DIALECT for each in dialects.ROLL_CALL)
-    endpoints = [(dialect, endpoint) for dialect in known for endpoint in dialect.endpoints]
+    endpoints = [(dialect, endpoint) for dialect in known if dialect.is_described for endpoint in dialect.endpoints]
     schemas, components = _schemas(endpoints)
     paths: dict[str, dict[str, object]] = {}
     names: Counter[str] = Counter()

@@ -3,17 +3,19 @@
 from collections.abc import Callable, Iterable
 
 import msgspec
+from msgspec.structs import replace
 
 from cableferry.core.errors import Refusal
 from cableferry.dialects.denials import Denial, status_of
-from cableferry.dialects.endpoint import Answer, Content, Endpoint, Plain, Rendered, Tail
+from cableferry.dialects.endpoint import Answer, Asking, Content, Endpoint, Plain, Rendered, Tail
 from cableferry.server import contents, exchange
 from cableferry.server.exchange import Reply, Request
 
+_ASKING = frozenset({"GET", "HEAD"})
 _ENCODER = msgspec.json.Encoder()
 
 Value = object
-Render = Callable[[Refusal, str | None], Rendered]
+Render = Callable[[Refusal, Asking], Rendered]
 
 
 def present(endpoint: Endpoint, request: Request, value: Value) -> Reply:
@@ -27,7 +29,7 @@ def present(endpoint: Endpoint, request: Request, value: Value) -> Reply:
     if not isinstance(value, Answer):
         return Reply(endpoint.status, _encoded(value))
     headers = exchange.pairs(value.headers)
-    if request.knows(value.headers.get("ETag")):
+    if request.method in _ASKING and request.knows(value.headers.get("ETag")):
         return Reply(304, headers=headers)
     status = value.status or endpoint.status
     return Reply(status, _encoded(value.body), value.content_type.encode(), headers)
@@ -37,8 +39,8 @@ def _encoded(value: Value) -> bytes:
     return b"" if value is None else _ENCODER.encode(value)
 
 
-def refuse(render: Render, refusal: Refusal, request_id: str | None) -> Reply:
-    rendered = render(refusal, request_id)
+def refuse(render: Render, refusal: Refusal, asking: Asking) -> Reply:
+    rendered = render(refusal, asking)
     headers = exchange.pairs(refusal.headers() if isinstance(refusal, Denial) else {})
     status = rendered.status or int(status_of(refusal))
     return Reply(status, rendered.body, rendered.content_type, headers, kind=refusal.kind.value)
@@ -52,4 +54,4 @@ def hush(status: int, refusal: Refusal) -> Reply:
 
 def with_headers(reply: Reply, headers: Iterable[tuple[bytes, bytes]]) -> Reply:
     added = tuple(headers)
-    return msgspec.structs.replace(reply, headers=reply.headers + added) if added else reply
+    return replace(reply, headers=reply.headers + added) if added else reply

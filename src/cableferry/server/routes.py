@@ -1,6 +1,6 @@
 """Which endpoint a method and a path lead to, found by walking a tree of path segments."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import unquote
 
 import msgspec
@@ -27,16 +27,17 @@ class Route(msgspec.Struct, frozen=True, eq=False):
 class _Node:
     """One place in the tree: named segments below it, one wild segment, and the endpoints that end here.
 
-    What lies below its tail is one value, however many segments it has.
+    What lies below its tail is one value, however many segments it has. Of the chosen ones each has its names.
     """
 
-    __slots__ = ("literals", "routes", "tail", "wild")
+    __slots__ = ("chosen", "literals", "routes", "tail", "wild")
 
     def __init__(self) -> None:
         self.literals: dict[str, _Node] = {}
         self.wild: _Node | None = None
         self.tail: _Node | None = None
         self.routes: dict[str, Route] = {}
+        self.chosen: dict[tuple[str, bytes], Route] = {}
 
 
 class Routes:
@@ -63,18 +64,22 @@ class Routes:
                 node = node.wild
             else:
                 node = node.literals.setdefault(segment, _Node())
-        if endpoint.method in node.routes:
-            raise ValueError(f"{endpoint.method} {endpoint.path} is written twice")
         route = Route(dialect, endpoint, tuple(names), decoding(endpoint))
-        node.routes[endpoint.method] = route
+        _put(node, route)
+        if endpoint.allows_slash:
+            _put(node.literals.setdefault("", _Node()), route)
         self.all.append(route)
 
-    def find(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
-        """The route and the values of its wild segments; the path is still percent-encoded."""
+    def home(self, path: str) -> Dialect | None:
+        """The dialect that a path belongs to, whether or not there is anything at it."""
+        return next((each for each in self.dialects if f"{path}/".startswith(f"{each.prefix}/")), None)
+
+    def find(self, method: str, path: str, query: bytes = b"") -> tuple[Route, dict[str, str]]:
+        """The route and the values of its wild segments; path and query are still percent-encoded."""
         node, values = self._walk(path.split("/")[1:])
         if node is None or not node.routes:
             raise UnknownRoute(f"there is nothing at {path[:200]}: see /api/hpc/openapi.json for what there is")
-        route = node.routes.get("GET" if method == "HEAD" else method)
+        route = _choose(node, method, query)
         if route is None:
             allowed = ", ".join(sorted({*node.routes, *(["HEAD"] if "GET" in node.routes else [])}))
             raise WrongMethod(f"{method[:20]} is not possible at {path[:200]}: use {allowed}", allowed)
@@ -94,6 +99,30 @@ class Routes:
         if tail is not None and (node is None or not node.routes):
             return tail
         return node, values
+
+
+def _put(node: _Node, route: Route) -> None:
+    endpoint = route.endpoint
+    names = [name.encode() for name in endpoint.chosen_by]
+    if any((endpoint.method, name) in node.chosen for name in names) or (not names and endpoint.method in node.routes):
+        raise ValueError(f"{endpoint.method} {endpoint.path} is written twice")
+    if not names:
+        node.routes[endpoint.method] = route
+    node.chosen |= {(endpoint.method, name): route for name in names}
+
+
+def _choose(node: _Node, method: str, query: bytes) -> Route | None:
+    """The endpoint that a name in the query chooses, else the one that needs no choosing."""
+    if node.chosen and query:
+        for name in _names(query):
+            if (route := node.chosen.get((method, name))) is not None:
+                return route
+    route = node.routes.get(method)
+    return node.routes.get("GET") if route is None and method == "HEAD" else route
+
+
+def _names(query: bytes) -> Iterator[bytes]:
+    return (field.partition(b"=")[0] for field in query.split(b"&"))
 
 
 def _step(node: _Node, segment: str, values: list[str]) -> _Node | None:

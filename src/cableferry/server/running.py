@@ -1,6 +1,7 @@
 """Runs an admitted call in its one transaction, keeps its answer when asked to, or lets it wait."""
 
 import asyncio
+from collections.abc import Callable
 from typing import cast
 
 import msgspec
@@ -22,13 +23,17 @@ NO_TX = cast(Tx, None)
 
 
 class Admission(msgspec.Struct, frozen=True):
-    """A call that may be run, and what must be written before it whatever becomes of it."""
+    """A call that may be run, and what must be written before it whatever becomes of it.
+
+    What admitted it out of memory may `confirm` in the transaction of the work that this still counts.
+    """
 
     request: Request
     route: Route
     call: Call
     guard: Guard | None
     seconds: int | None = None
+    confirm: Callable[[Tx], None] | None = None
 
     @property
     def endpoint(self) -> Endpoint:
@@ -39,7 +44,12 @@ class Admission(msgspec.Struct, frozen=True):
         """Whether it may run on the event loop: what is brief by itself is not so with a big body."""
         return self.endpoint.is_brief and len(self.request.body) <= MOST_BRIEF_BYTES
 
+    def check(self, tx: Tx) -> None:
+        if self.confirm is not None:
+            self.confirm(tx)
+
     def work(self, tx: Tx) -> Value:
+        self.check(tx)
         return self.endpoint.run(tx, self.call)
 
     def work_and_present(self, tx: Tx) -> Reply:
@@ -95,7 +105,7 @@ class Runner:
         except Refusal as refusal:
             if not idempotence.is_kept(refusal):
                 raise
-            reply = presenting.refuse(admission.route.dialect.render, refusal, admission.request.request_id)
+            reply = presenting.refuse(admission.route.dialect.render, refusal, admission.request.asking)
         return await idempotence.keep_refusal(store, keeper, reply)
 
 

@@ -51,6 +51,7 @@ class Uploads:
 
         def ask(tx: Tx) -> tuple[Landing | None, bool]:
             takes, call = admission.endpoint.takes, admission.call
+            admission.check(tx)
             if key is not None and idempotence.is_known(tx, call.caller.actor, key):
                 return _as_before(admission.request), True
             return (None if takes is None else takes(tx, call)), False

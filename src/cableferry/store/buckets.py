@@ -37,7 +37,7 @@ _ARTIFACT: dict[Bucket, Statement] = {
 }
 _FILES = statement(
     "stored_files_page",
-    """SELECT path, size_bytes, sha256, created_at FROM files
+    """SELECT path, size_bytes, sha256, created_at, etag FROM files
     WHERE artifact_key = ? AND path > ? AND path >= ? AND path < ? AND blob_key IS NOT NULL ORDER BY path LIMIT ?""",
 )
 
@@ -60,5 +60,5 @@ def files(tx: Tx, artifact_key: int, prefix: Key, after: str, limit: int) -> lis
 
 
 def _shown(head: str, row: Row) -> Shown:
-    path, size_bytes, sha256, created_at = row
-    return Shown(f"{head}/{path}", size_bytes, sha256, cast(datetime, moment(created_at)))
+    path, size_bytes, sha256, created_at, etag = row
+    return Shown(f"{head}/{path}", size_bytes, sha256, cast(datetime, moment(created_at)), etag)

@@ -11,7 +11,8 @@ from cableferry.core.paging import Page
 from cableferry.store.failures import Unavailable
 from cableferry.store.tx import Row, Tx, micros, moment, statement
 
-COLUMNS = "key, artifact_key, path, id, role, sha256, size_bytes, content_type, blob_key, seq, created_at"
+COLUMNS = """key, artifact_key, path, id, role, sha256, size_bytes, content_type, blob_key, seq, created_at,
+    etag, headers"""
 _ROLES = {role.value: role for role in Role}
 # behind every path that begins with a prefix: no path holds this character's successor in its place
 END = "\U0010ffff"
@@ -21,11 +22,13 @@ _PG_KEYS = "(SELECT json_array_elements_text(?::json)::bigint)"
 # the next number of arrival: files of one artifact come one after the other, since each locks the artifact
 _PUT = statement(
     "file_put",
-    """INSERT INTO files (artifact_key, path, id, role, sha256, size_bytes, content_type, blob_key, seq, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    """INSERT INTO files
+    (artifact_key, path, id, role, sha256, size_bytes, content_type, blob_key, seq, created_at, etag, headers)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (artifact_key, path) DO UPDATE SET role = excluded.role, sha256 = excluded.sha256,
     size_bytes = excluded.size_bytes, content_type = excluded.content_type, blob_key = excluded.blob_key,
-    seq = excluded.seq, created_at = excluded.created_at RETURNING key, id""",
+    seq = excluded.seq, created_at = excluded.created_at, etag = excluded.etag, headers = excluded.headers
+    RETURNING key, id""",
 )
 _GET = statement("file_by_path", f"SELECT {COLUMNS} FROM files WHERE artifact_key = ? AND path = ?")
 _ALL = statement("files_of_artifact", f"SELECT {COLUMNS} FROM files WHERE artifact_key = ? ORDER BY path")
@@ -77,11 +80,12 @@ class Piece(msgspec.Struct, frozen=True, gc=False):
 
 
 class Blob(msgspec.Struct, frozen=True):
-    """Bytes by their hash, and where they lie."""
+    """Bytes by their hash, and where they lie; `etag` is what else their sender knows them by."""
 
     sha256: str
     size_bytes: int
     pieces: tuple[Piece, ...]
+    etag: str | None = None
 
 
 def hold_blob(tx: Tx, sha256: str, size_bytes: int) -> tuple[int, bool]:
@@ -154,7 +158,7 @@ def put(tx: Tx, file: File) -> File:
             _PUT,
             (
                 file.artifact_key, file.path, file.id, file.role and file.role.value, file.sha256, file.size_bytes,
-                file.content_type, file.blob_key, file.seq, micros(file.created_at),
+                file.content_type, file.blob_key, file.seq, micros(file.created_at), file.etag, file.headers,
             ),
         ),
     )  # fmt: skip
@@ -186,12 +190,14 @@ def delete(tx: Tx, file: File) -> int:
 
 def new(artifact_key: int, id: str, said: Description, seq: int, now: datetime) -> File:
     """A file that no row knows yet."""
-    return File(0, artifact_key, said.path, id, said.role, None, None, said.content_type, None, seq, now)
+    return File(
+        0, artifact_key, said.path, id, said.role, None, None, said.content_type, None, seq, now, headers=said.headers
+    )
 
 
 def file_of(row: Row) -> File:
     role = _ROLES[row[4]] if row[4] else None
-    values = (*row[:4], role, *row[5:10], moment(row[10]))
+    values = (*row[:4], role, *row[5:10], moment(row[10]), *row[11:])
     return File(*values)
 
 

@@ -48,7 +48,7 @@ class Process:
 
     def _listen(self) -> None:
         """Keep what it says, so that it never waits for us, and pass on its address."""
-        with self._log.open("wb") as log, cast(IO[bytes], self._running.stdout) as lines:
+        with self._log.open("wb", buffering=0) as log, cast(IO[bytes], self._running.stdout) as lines:
             for line in lines:
                 log.write(line)
                 if _LISTENING in line:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from cableferry.core import signing
 from cableferry.core.errors import Invalid, Kind, Refusal
 from cableferry.dialects import problems
-from cableferry.dialects.endpoint import Headers, Rendered
+from cableferry.dialects.endpoint import Asking, Headers, Rendered
 from cableferry.wire.emx2 import VERSION
 from cableferry.wire.emx2.words import STAGE_WORDS, WORDS
 
@@ -39,6 +39,6 @@ def _missing(headers: Headers) -> Invalid:
     return Invalid(f"the header {name} is missing: every request carries it", Kind.MISSING_HEADER, header=name)
 
 
-def render(refusal: Refusal, request_id: str | None) -> Rendered:
+def render(refusal: Refusal, asking: Asking) -> Rendered:
     """A problem document with the protocol's words for states."""
-    return problems.render(refusal, request_id, _STATUS_WORDS)
+    return problems.render(refusal, asking, _STATUS_WORDS)

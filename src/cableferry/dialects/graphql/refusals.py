@@ -4,13 +4,13 @@ import msgspec
 
 from cableferry.core.errors import Refusal
 from cableferry.dialects import denials
-from cableferry.dialects.endpoint import Rendered
+from cableferry.dialects.endpoint import Asking, Rendered
 from cableferry.wire.graphql import JSON, AnswerBody, ErrorBody
 
 _ENCODER = msgspec.json.Encoder()
 
 
-def render(refusal: Refusal, request_id: str | None) -> Rendered:
+def render(refusal: Refusal, asking: Asking) -> Rendered:
     """The refusal of a whole request."""
     body = AnswerBody(errors=[ErrorBody(refusal.detail, extensions=told(refusal))])
     return Rendered(_ENCODER.encode(body), JSON.encode())

@@ -4,7 +4,7 @@ import msgspec
 
 from cableferry.core.errors import Refusal
 from cableferry.dialects.denials import Undecodable
-from cableferry.dialects.endpoint import Headers, Rendered
+from cableferry.dialects.endpoint import Asking, Headers, Rendered
 from cableferry.wire.opeva import bodies
 
 UNPROCESSABLE = 422
@@ -13,7 +13,7 @@ STALE_ATTEMPT = "stale_job_attempt"
 _ENCODER = msgspec.json.Encoder()
 
 
-def render(refusal: Refusal, request_id: str | None) -> Rendered:
+def render(refusal: Refusal, asking: Asking) -> Rendered:
     if isinstance(refusal, Undecodable):
         flaw = bodies.Flaw("value_error", list(refusal.where), refusal.reason)
         return _rendered([flaw], UNPROCESSABLE)

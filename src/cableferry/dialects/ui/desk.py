@@ -9,6 +9,7 @@ from cableferry.core.access import Person
 from cableferry.core.errors import Forbidden
 from cableferry.core.policy import Rules
 from cableferry.dialects.endpoint import Call
+from cableferry.engine.credentials import Seal
 from cableferry.engine.sessions import Patience
 from cableferry.store.tx import Store
 
@@ -29,6 +30,7 @@ class Desk(msgspec.Struct, frozen=True):
     passwords: Passwords
     patience: Patience
     idle: timedelta
+    seal: Seal
 
 
 def desk(call: Call) -> Desk:

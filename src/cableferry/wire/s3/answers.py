@@ -94,6 +94,11 @@ def location(region: str) -> bytes:
     return xml.write("LocationConstraint", "" if region == _FIRST_REGION else region)
 
 
+def versioning() -> bytes:
+    """There is none, and never was."""
+    return xml.write("VersioningConfiguration", ())
+
+
 def contents(asked: Asked, found: Contents) -> bytes:
     """ListObjectsV2."""
     count = str(len(found.items) + len(found.prefixes))

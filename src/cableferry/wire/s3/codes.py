@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from cableferry.core.errors import Kind, Refusal
 from cableferry.wire.s3 import xml
 
+TYPE = "application/xml"
+
 STATUSES: Mapping[str, int] = {
     "AccessDenied": 403,
     "AuthorizationHeaderMalformed": 400,
@@ -21,6 +23,7 @@ STATUSES: Mapping[str, int] = {
     "InvalidDigest": 400,
     "InvalidObjectState": 403,
     "InvalidPart": 400,
+    "InvalidPartNumber": 416,
     "InvalidPartOrder": 400,
     "InvalidRange": 416,
     "InvalidRequest": 400,
@@ -31,6 +34,7 @@ STATUSES: Mapping[str, int] = {
     "NoSuchBucket": 404,
     "NoSuchKey": 404,
     "NoSuchUpload": 404,
+    "NoSuchVersion": 404,
     "NotImplemented": 501,
     "OperationAborted": 409,
     "PreconditionFailed": 412,
@@ -39,17 +43,24 @@ STATUSES: Mapping[str, int] = {
     "ServiceUnavailable": 503,
     "SignatureDoesNotMatch": 403,
     "SlowDown": 503,
+    "XAmzContentSHA256Mismatch": 400,
 }
 
 CODES: Mapping[Kind, str] = {
     Kind.BAD_AUTHORIZATION: "AuthorizationHeaderMalformed",
+    Kind.ARTIFACT_FAILED: "InvalidObjectState",
     Kind.BAD_DIGEST: "BadDigest",
+    Kind.BAD_PATH: "InvalidArgument",
     Kind.BAD_SIGNATURE: "SignatureDoesNotMatch",
     Kind.BUG: "InternalError",
     Kind.CHANGED_MEANWHILE: "OperationAborted",
     Kind.CLOCK_SKEW: "RequestTimeTooSkewed",
+    Kind.COMMITTED: "InvalidObjectState",
     Kind.INCOMPLETE: "IncompleteBody",
     Kind.MALFORMED: "InvalidArgument",
+    Kind.NOT_MANAGED: "InvalidObjectState",
+    Kind.RANGE_NOT_SATISFIABLE: "InvalidRange",
+    Kind.STORAGE_FULL: "InsufficientStorage",
     Kind.TOO_LARGE: "EntityTooLarge",
     Kind.TOO_MANY: "SlowDown",
     Kind.TOO_SLOW: "RequestTimeout",
@@ -72,6 +83,8 @@ def of(refusal: Refusal, status: int) -> str:
     named = refusal.facts.get("code")
     if isinstance(named, str):
         return named
+    if refusal.facts.get("header") == "Content-MD5":
+        return "InvalidDigest"
     return CODES.get(refusal.kind) or _BY_STATUS.get(status, "InvalidRequest")
 
 

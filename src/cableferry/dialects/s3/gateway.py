@@ -1,0 +1,68 @@
+"""What the endpoints of the gateway have in common: its limits, and which bucket and key a request is about."""
+
+import msgspec
+
+from cableferry.core import buckets
+from cableferry.core.buckets import Bucket, Key
+from cableferry.core.errors import Forbidden, Invalid, Kind, NotFound, Refusal
+from cableferry.dialects.endpoint import Call, Headers, Plain
+from cableferry.wire.s3 import PREFIX, codes
+
+HOME = PREFIX
+BUCKET = f"{PREFIX}/{{bucket}}"
+OBJECT = f"{BUCKET}/{{key:path}}"
+
+
+class Gateway(msgspec.Struct, frozen=True):
+    """What the gateway is configured with."""
+
+    upload_limit_bytes: int
+
+
+def gateway(call: Call) -> Gateway:
+    found: Gateway = call.service
+    return found
+
+
+def bucket(call: Call) -> Bucket:
+    name = call.path["bucket"]
+    try:
+        return Bucket(name)
+    except ValueError:
+        known = " and ".join(Bucket)
+        raise NotFound(
+            f"there is no bucket {name[:80]}: there are {known}", Kind.UNKNOWN_FILE, code="NoSuchBucket"
+        ) from None
+
+
+def key(call: Call) -> Key:
+    return buckets.key(call.path["key"])
+
+
+def key_to_change(call: Call) -> Key:
+    """The key of a file that may be written or removed; what has a name is committed and stays."""
+    return _checked(bucket(call), key(call))
+
+
+def _checked(where: Bucket, wanted: Key) -> Key:
+    if where is not Bucket.ARTIFACTS:
+        raise Forbidden(
+            f"the bucket {where} shows what is committed and never changes: write to {Bucket.ARTIFACTS}/<id>/<path>"
+        )
+    return wanted
+
+
+def changeable(where: Bucket, text: str) -> Key:
+    return _checked(where, buckets.key(text))
+
+
+def xml(content: bytes) -> Plain:
+    return Plain(content, codes.TYPE)
+
+
+def ignore_body(body: bytes, headers: Headers) -> None:
+    """What comes with a request that is refused anyway."""
+
+
+def not_implemented(what: str) -> Refusal:
+    return Invalid(f"{what} is not something that this gateway does", code="NotImplemented")
