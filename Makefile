@@ -30,8 +30,8 @@ test: $(READY) web  ## lint, types, import contracts, then every test
 	@$(MAKE) --no-print-directory lint
 	@$(PY) -m pytest $(PYTEST_ARGS)
 
-bench: $(READY)  ## a benchmark: make bench NAME=api|sync|scale|dispatch|startup
-	@test -n "$(NAME)" || { echo "name one: make bench NAME=api|sync|scale|dispatch|startup" >&2; exit 2; }
+bench: $(READY)  ## a benchmark: make bench NAME=api|sync|scale|dispatch|startup|upload|download
+	@test -n "$(NAME)" || { echo "name one: make bench NAME=api|sync|scale|dispatch|startup|upload|download" >&2; exit 2; }
 	@tools/postgres.sh >&2
 	@$(PY) -m bench.$(NAME)
 

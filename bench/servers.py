@@ -31,6 +31,11 @@ class Server(NamedTuple):
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def peak_bytes(self) -> int:
+        """The most memory it has held since its start."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
     def resident_bytes(self) -> int:
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
@@ -65,6 +70,7 @@ def running(database: str, path: Path) -> Iterator[Server]:
         "CABLEFERRY_AUTH__SHARED_SECRET": signed.SECRET,
         "CABLEFERRY_LIMITS__REQUESTS_PER_SECOND": "1000000",
         "CABLEFERRY_LIMITS__BURST": "1000000",
+        "CABLEFERRY_ARTIFACTS__UPLOAD_LIMIT_BYTES": str(2**40),
     }
     with (path / f"server-{port}.log").open("wb") as log:
         process = subprocess.Popen(

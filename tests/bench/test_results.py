@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bench import api, dispatch, report, scale, startup, sync
+from bench import api, dispatch, download, report, scale, startup, sync, upload
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,8 @@ from bench import api, dispatch, report, scale, startup, sync
         pytest.param(lambda: scale.main(few=24, many=48, rounds=1, each=8), id="scale"),
         pytest.param(lambda: dispatch.main(waiters=2, jobs=3, idle_seconds=0), id="dispatch"),
         pytest.param(lambda: startup.main(runs=1, starts=1), id="startup"),
+        pytest.param(lambda: upload.main(total=3 * 2**20, rounds=1, files=20), id="upload"),
+        pytest.param(lambda: download.main(total=3 * 2**20, rounds=1), id="download"),
     ],
 )
 def test_the_last_line_tells_the_value_and_its_floor(
