@@ -261,18 +261,6 @@ def test_no_upload_begins_where_none_can_end(world: World, begin: Callable[..., 
         begin(length=-1)
 
 
-def test_an_artifact_is_not_silent_while_its_uploads_go_on(
-    world: World, artifact: Artifact, begin: Callable[..., Upload]
-) -> None:
-    upload = begin()
-    world.clock.now += HOUR / 2
-
-    append(world, upload, 0, 3)
-
-    heard = world.read(artifacts.get, artifact.id)
-    assert (heard.touched_at, heard.revision) == (world.clock.now, artifact.revision)
-
-
 def test_what_is_under_way_is_listed_by_path(world: World, artifact: Artifact, begin: Callable[..., Upload]) -> None:
     for path in ("b", "a", "c"):
         begin(path)

@@ -183,7 +183,7 @@ def test_a_worker_is_written_with_every_key_a_daemon_reads() -> None:
 
 
 def test_what_a_server_can_do_beyond_the_protocol_is_said_only_where_asked() -> None:
-    extensions = Extensions(55, "/api/hpc/jobs/claim", "/api/hpc/workers/w1/sync", True, True, True)
+    extensions = Extensions(55, "/api/hpc/jobs/claim", "/api/hpc/workers/w1/sync", True, True, True, "/api/hpc/uploads")
 
     assert "extensions" not in written(bodies.worker(a_worker()))
     assert msgspec.to_builtins(extensions) == written(bodies.worker(a_worker(), extensions))["extensions"]

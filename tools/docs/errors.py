@@ -1,8 +1,7 @@
 """Every kind of refusal with its status, when it is met and what to do."""
 
-from http import HTTPStatus
-
 from cableferry.core.errors import Kind
+from cableferry.dialects import denials
 from tools.docs import markdown, refusals
 
 PATH = "errors.md"
@@ -36,5 +35,5 @@ def text() -> str:
 
 def _row(kind: Kind) -> tuple[str, str, str, str]:
     told = refusals.TOLD[kind]
-    statuses = ", ".join(f"{status} {HTTPStatus(status).phrase}" for status in told.statuses)
+    statuses = ", ".join(f"{status} {denials.phrase(status)}" for status in told.statuses)
     return markdown.code(kind), statuses, told.when, told.remedy

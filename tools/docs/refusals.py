@@ -81,6 +81,14 @@ TOLD: dict[Kind, Told] = {
     Kind.COMPLETED_UPLOAD: Told(
         (400,), "The upload is complete, and its file is in the artifact.", "There is nothing left to send."
     ),
+    Kind.UPLOAD_BUSY: Told(
+        (423,),
+        "Another request is bringing bytes to this upload right now.",
+        "Wait for it, then ask for the offset and go on there.",
+    ),
+    Kind.UNSUPPORTED_TYPE: Told(
+        (415,), "A part of an upload has another `Content-Type` than its protocol says.", "Send the type that is named."
+    ),
     Kind.TOO_MANY_PARTS: Told(
         (409,), "An upload has come in so many parts that it takes no more.", "Begin it again with larger parts."
     ),
@@ -214,13 +222,15 @@ TOLD: dict[Kind, Told] = {
         "Mend the request; sent again as it is, it will be refused again.",
     ),
     Kind.MISSING_HEADER: Told(
-        (400,), "A header that the protocol demands is not there; `header` names it.", "Send it with every request."
+        (400, 412), "A header that the protocol demands is not there; `header` names it.", "Send it with every request."
     ),
     Kind.BAD_HEADER: Told(
         (400,), "A header is there, but not in the shape it must have.", "Mend it as the detail says."
     ),
     Kind.UNSUPPORTED_VERSION: Told(
-        (400,), "`X-EMX2-API-Version` asks for a version not served here.", "Send the version that the detail names."
+        (400, 412),
+        "`X-EMX2-API-Version` asks for a version not served here; 412 when `Tus-Resumable` does.",
+        "Send the version that the detail names.",
     ),
     Kind.WORKER_MISMATCH: Told(
         (400,),
@@ -241,7 +251,7 @@ TOLD: dict[Kind, Told] = {
         (400,), "A body has fewer or more bytes than was said before it.", "Send it again, as long as it says."
     ),
     Kind.BAD_DIGEST: Told(
-        (400,), "A body has another checksum than its sender told.", "Send it again: it was changed on the way."
+        (400, 460), "A body has another checksum than its sender told.", "Send it again: it was changed on the way."
     ),
     Kind.TOO_SLOW: Told(
         (408,),

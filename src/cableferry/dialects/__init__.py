@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from cableferry.dialects import emx2, graphql, opeva, s3, ui
+from cableferry.dialects import emx2, graphql, opeva, s3, ui, uploads
 from cableferry.dialects.endpoint import Dialect
 
 
@@ -12,5 +12,5 @@ class Contract(Protocol):
     DIALECT: Dialect
 
 
-ROLL_CALL: tuple[Contract, ...] = (emx2, opeva, ui, graphql, s3)
-MECHANISM = ("denials", "dispositions", "endpoint", "problems")
+ROLL_CALL: tuple[Contract, ...] = (emx2, opeva, ui, graphql, s3, uploads)
+MECHANISM = ("denials", "dispositions", "endpoint", "problems", "resumable")

@@ -9,7 +9,7 @@ from cableferry.core.errors import Conflict, Forbidden, Invalid, Kind, NotFound,
 class Denial(Refusal):
     """A refusal of the edge."""
 
-    status = HTTPStatus.BAD_REQUEST
+    status: int = HTTPStatus.BAD_REQUEST
 
     def headers(self) -> Mapping[str, str]:
         return {}
@@ -89,6 +89,37 @@ class PreconditionFailed(Denial):
     default = Kind.PRECONDITION_FAILED
 
 
+class TusVersion(Denial):
+    """A version of the tus protocol that is not served; the answer says which are."""
+
+    status = HTTPStatus.PRECONDITION_FAILED
+    default = Kind.UNSUPPORTED_VERSION
+
+    def __init__(self, detail: str, version: str, kind: Kind | None = None) -> None:
+        super().__init__(detail, kind)
+        self.version = version
+
+    def headers(self) -> Mapping[str, str]:
+        return {"tus-version": self.version}
+
+
+class UnsupportedType(Denial):
+    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+    default = Kind.UNSUPPORTED_TYPE
+
+
+class Locked(Denial):
+    status = HTTPStatus.LOCKED
+    default = Kind.UPLOAD_BUSY
+
+
+class ChecksumMismatch(Denial):
+    """A part is not what it was said to be; only the tus protocol knows this status."""
+
+    status = 460
+    default = Kind.BAD_DIGEST
+
+
 class UnknownRoute(Denial):
     status = HTTPStatus.NOT_FOUND
     default = Kind.UNKNOWN_ROUTE
@@ -121,7 +152,12 @@ class Bug(Denial):
     default = Kind.BUG
 
 
-def status_of(refusal: Refusal) -> HTTPStatus:
+def phrase(status: int) -> str:
+    """What a status means in a word or two."""
+    return "Checksum Mismatch" if status == ChecksumMismatch.status else HTTPStatus(status).phrase
+
+
+def status_of(refusal: Refusal) -> int:
     """The HTTP status a refusal has in every contract of ours."""
     match refusal:
         case Denial():

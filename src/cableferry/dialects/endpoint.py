@@ -31,30 +31,44 @@ class Landing(msgspec.Struct, frozen=True):
     """What an endpoint says of a stream before its first byte is read.
 
     `most_bytes` is how large the file may be, by default the server's limit. `sha256` is what the file must have,
-    together with the earlier bytes that `hasher` knows. `hashes` are further ones of these bytes, by their names in
-    hashlib. What came before a break is given to `run` as well if `keeps_partial`. A `decoder` reads a form of its own;
-    what it gives is checked against the digests that the headers declare by `run`, if that `judges`.
+    together with the earlier bytes that the hasher of `prior` knows; it is made in a thread, before a byte is read.
+    `hashes` are further ones of these bytes, by their names in hashlib. What came before a break is given to `run` as
+    well if `keeps_partial`. A `decoder` reads a form of its own; what it gives is checked against the digests that the
+    headers declare by `run`, if that `judges`.
+    With `part_bytes` a long body lands in parts of about that size, and `run` takes each in a transaction of its own;
+    no part is ever empty: then it has no place. `carries` is for `run`, as `call.prepared`. `interim` are the headers
+    of an interim answer that comes before the first byte; others tell of each part. Only one stream at a time comes
+    to what is named by `alone`; the one that `takes_over` ends the one before.
     """
 
     most_bytes: int | None = None
     sha256: str | None = None
-    hasher: Hasher | None = None
+    prior: Callable[[], Hasher] | None = None
     with_md5: bool = False
     hashes: frozenset[str] = frozenset()
     keeps_partial: bool = False
     form: Literal["raw", "multipart"] = "raw"
     decoder: Decoder | None = None
     judges: bool = False
+    part_bytes: int | None = None
+    carries: Any = None
+    interim: Mapping[str, str] | None = None
+    alone: str | None = None
+    takes_over: bool = False
 
 
 class Arrived(msgspec.Struct, frozen=True):
-    """What became of a stream: durable bytes that nothing refers to yet.
+    """What became of a stream, or of a part of it: durable bytes that nothing refers to yet.
 
-    `fields`, `file_name` and `content_type` are those of a multipart form.
+    It is whole when the body came to its end. `before` is how much of the body landed in earlier parts, `hasher` the
+    one of the landing, which knows these bytes too by now. `fields`, `file_name` and `content_type` are those of a
+    multipart form.
     """
 
     stored: Stored
     is_whole: bool = True
+    before: int = 0
+    hasher: Hasher | None = None
     hashes: Mapping[str, str] = {}
     fields: Mapping[str, str] = {}
     file_name: str | None = None
@@ -110,8 +124,8 @@ class Tidings(msgspec.Struct, frozen=True):
 class Call(msgspec.Struct, frozen=True):
     """One request after it has been parsed and its caller admitted.
 
-    `worker` is what X-Worker-Id says; `prepared` is what the endpoint's `prepare` gave; `arrived` is what was streamed.
-    `signed` is what an access key's signature was found to cover.
+    `worker` is what X-Worker-Id says; `prepared` is what the endpoint's `prepare` gave, or its landing carried;
+    `arrived` is what was streamed. `signed` is what an access key's signature was found to cover.
     """
 
     caller: Caller
@@ -172,6 +186,13 @@ class Feed(msgspec.Struct, frozen=True):
     attend: Callable[[Tx, Call], None] | None = None
 
 
+class Settling(msgspec.Struct, frozen=True):
+    """What a read wants to be settled, and whether it ends a stream that is well."""
+
+    name: str
+    is_insisting: bool
+
+
 class Endpoint(msgspec.Struct, frozen=True):
     """One route; `run` is sync, in one transaction, and returns the body or an Answer.
 
@@ -183,6 +204,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     A body that is no JSON is made typed by what `reads`, from its bytes and the request's headers.
     A path may end in `{name:path}`, which stands for all that is left, slashes included; one that `allows_slash` may
     end in one more. Of several endpoints with one method and path, a name in the query chooses: those in `chosen_by`.
+    A read that `settles` something named is answered when no stream comes to it any more, if it may end that stream.
     A write that `is_brief` takes some tens of microseconds, whatever it is asked in a body of usual size.
     A `quiet_status` is what every refusal is answered with, without a body: for clients that die of any other.
     """
@@ -210,6 +232,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     reads: Callable[[bytes, Headers], Any] | None = None
     chosen_by: tuple[str, ...] = ()
     allows_slash: bool = False
+    settles: Callable[[Call], Settling] | None = None
 
     @property
     def template(self) -> str:
@@ -231,6 +254,7 @@ class Rendered(msgspec.Struct, frozen=True):
     body: bytes
     content_type: bytes
     status: int | None = None
+    headers: Mapping[str, str] = {}
 
 
 class Dialect(msgspec.Struct, frozen=True):

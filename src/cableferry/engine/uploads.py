@@ -40,7 +40,6 @@ def create(tx: Tx, artifact_id: str, draft: Draft, caller: Caller, lifetime: tim
     # whoever knows the id still has to be the one who may
     upload_id = secrets.token_hex(16)
     rows.add(tx, upload_id, artifact.key, replace(draft, created_by=caller.actor), tx.now + lifetime)
-    rows.hear_of(tx, artifact.key)
     return get(tx, upload_id, caller)
 
 
@@ -83,7 +82,7 @@ def append(tx: Tx, id: str, offset: int, stored: Stored, caller: Caller) -> Uplo
     number = 1 if last is None else last.number + 1
     _check_number(upload, number)
     rows.put_part(tx, upload, Part(number, stored.place, stored.size_bytes, stored.sha256, tx.now))
-    return _grow(tx, held, stored.size_bytes)
+    return _grow(tx, upload, stored.size_bytes)
 
 
 def put_part(tx: Tx, id: str, number: int, stored: Stored, caller: Caller) -> Upload:
@@ -95,7 +94,7 @@ def put_part(tx: Tx, id: str, number: int, stored: Stored, caller: Caller) -> Up
     if before is not None:
         file_rows.bury(tx, [before.place])
     rows.put_part(tx, upload, Part(number, stored.place, stored.size_bytes, stored.sha256, tx.now))
-    return _grow(tx, held, stored.size_bytes - (before.size_bytes if before else 0))
+    return _grow(tx, upload, stored.size_bytes - (before.size_bytes if before else 0))
 
 
 def complete(tx: Tx, id: str, whole: Whole, caller: Caller) -> File:
@@ -145,9 +144,8 @@ def _hold_open(tx: Tx, id: str, caller: Caller) -> _Held:
     return held
 
 
-def _grow(tx: Tx, held: _Held, size_bytes: int) -> Upload:
-    rows.hear_of(tx, held.artifact.key)
-    return _save(tx, held.upload, replace(held.upload, received=held.upload.received + size_bytes))
+def _grow(tx: Tx, upload: Upload, size_bytes: int) -> Upload:
+    return _save(tx, upload, replace(upload, received=upload.received + size_bytes))
 
 
 def _save(tx: Tx, before: Upload, after: Upload) -> Upload:

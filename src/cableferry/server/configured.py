@@ -8,9 +8,11 @@ import msgspec
 from cableferry.core.policy import Limits, Rules, Timeouts
 from cableferry.core.retention import Failures, Lifetimes, Policy, Retention, Unused
 from cableferry.dialects.emx2.contract import Contract
+from cableferry.dialects.resumable import Resumption
 from cableferry.dialects.s3.gateway import Gateway
 from cableferry.dialects.ui.desk import Desk
 from cableferry.engine.collecting import Keeping
+from cableferry.engine.hashing import Hashes
 from cableferry.engine.reading import Depot
 from cableferry.engine.sessions import Patience
 from cableferry.server import networks, opeva
@@ -26,11 +28,13 @@ from cableferry.wire.emx2 import words
 
 def services(settings: Settings, trust: Trust, depot: Depot, sharing: Opeva | None) -> Mapping[str, object]:
     """What each dialect's endpoints are given, by the dialect's name; one that is given nothing is not served."""
+    resuming = resumption(settings, depot)
     always = {
-        "emx2": contract(settings, trust, depot),
+        "emx2": contract(settings, trust, depot, resuming),
         "ui": desk(settings, depot.store, trust),
         "s3": Gateway(settings.artifacts.upload_limit_bytes),
         "graphql": settings.emx2.pool,
+        "uploads": resuming,
     }
     return always | ({"opeva": sharing.contract} if sharing else {})
 
@@ -45,6 +49,17 @@ def guests(settings: Settings) -> Mapping[str, Networks]:
     return {"opeva": networks.parse(settings.opeva.allow_anonymous_workers, "opeva.allow_anonymous_workers")}
 
 
+def resumption(settings: Settings, depot: Depot) -> Resumption:
+    section = settings.artifacts
+    return Resumption(
+        depot=depot,
+        hashes=Hashes(depot),
+        limit_bytes=section.resumable_limit_bytes,
+        lifetime=timedelta(seconds=section.upload_lifetime_seconds),
+        part_bytes=section.upload_part_bytes,
+    )
+
+
 def desk(settings: Settings, store: Store, trust: Trust) -> Desk:
     auth = settings.auth
     patience = Patience(auth.login_attempts, timedelta(seconds=auth.login_delay_seconds))
@@ -52,13 +67,14 @@ def desk(settings: Settings, store: Store, trust: Trust) -> Desk:
     return Desk(store, rules(settings), Passwords(), patience, sessions_last, trust.vault.seal)
 
 
-def contract(settings: Settings, trust: Trust, depot: Depot) -> Contract:
+def contract(settings: Settings, trust: Trust, depot: Depot, resumption: Resumption) -> Contract:
     return Contract(
         edition=settings.emx2.contract,
         rules=rules(settings),
         seal=trust.vault.seal,
         depot=depot,
         keeping=keeping(settings),
+        resumption=resumption,
         rotation_grace_seconds=settings.auth.rotation_grace_seconds,
         long_poll_seconds=settings.emx2.long_poll_seconds,
         log_limit_bytes=settings.logs.limit_bytes,

@@ -9,12 +9,16 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from cableferry.core.errors import Invalid, Kind
+from cableferry.dialects.denials import ChecksumMismatch
 from cableferry.store.blobs import Hasher
+from cableferry.wire.tus import CHECKSUMS
 
 Headers = Mapping[bytes, bytes]
 
 _HEX = re.compile(r"[0-9a-f]{64}")
-_SIZES = {"md5": 16, "sha256": 32, "sha512": 64}
+_SIZES = {"md5": 16, "sha1": 20, "sha256": 32, "sha512": 64}
+# of the tus protocol, which writes a name and base64
+_CHECKSUM = "Upload-Checksum"
 # the names of RFC 9530, and those of hashlib
 _NAMES = {"sha-256": "sha256", "sha-512": "sha512"}
 
@@ -43,6 +47,11 @@ def _promises(headers: Headers) -> Iterator[Promise]:
     for name, text in _items(_value(headers, "Content-Digest") or ""):
         if (algorithm := _NAMES.get(name)) is not None:
             yield Promise("Content-Digest", algorithm, from_item(text, algorithm, "Content-Digest"))
+    if (value := _value(headers, _CHECKSUM)) is not None:
+        algorithm, _, text = value.partition(" ")
+        if algorithm not in CHECKSUMS:
+            raise Invalid(f"{_CHECKSUM} must begin with one of {', '.join(CHECKSUMS)}", Kind.BAD_HEADER)
+        yield Promise(_CHECKSUM, algorithm, _from_base64(text, algorithm, _CHECKSUM))
 
 
 def from_item(text: str, algorithm: str, header: str) -> str:
@@ -100,13 +109,15 @@ def check(promised: tuple[Promise, ...], hashes: Mapping[str, str]) -> None:
     """Refuse bytes that are not those the headers told of."""
     for promise in promised:
         found = hashes[promise.algorithm]
-        if found != promise.hexdigest:
-            raise Invalid(
-                f"the body has another digest than {promise.header} says: {promise.algorithm} {found},"
-                f" not {promise.hexdigest}; nothing of it was kept: send it again",
-                Kind.BAD_DIGEST,
-                header=promise.header,
-            )
+        if found == promise.hexdigest:
+            continue
+        detail = (
+            f"the body has another digest than {promise.header} says: {promise.algorithm} {found},"
+            f" not {promise.hexdigest}; nothing of it was kept: send it again"
+        )
+        if promise.header == _CHECKSUM:
+            raise ChecksumMismatch(detail)
+        raise Invalid(detail, Kind.BAD_DIGEST, header=promise.header)
 
 
 def check_sha256(wanted: str | None, found: str) -> None:

@@ -151,7 +151,10 @@ class Edge:
         call, seconds = self._call(request, route, admitted.caller)
         call = msgspec.structs.replace(call, is_secure=scope["scheme"] == "https", signed=admitted.signed)
         run = parts.uploads.run if request.is_stream else parts.runner.run
-        reply = await run(Admission(request, route, call, admitted.guard, seconds, admitted.confirm), receive)
+        admission = Admission(request, route, call, admitted.guard, seconds, admitted.confirm)
+        reply = await run(admission, receive)
+        if await parts.uploads.settled(admission):
+            reply = await run(msgspec.structs.replace(admission, guard=None), receive)
         return presenting.with_headers(reply, exchange.pairs(admitted.headers))
 
     async def _admit(self, scope: Scope, request: Request, route: Route) -> Admitted:

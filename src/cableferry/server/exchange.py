@@ -40,10 +40,20 @@ SINGLE = frozenset(
         b"last-event-id",
         b"prefer",
         b"range",
+        b"repr-digest",
         b"traceparent",
+        b"tus-resumable",
+        b"upload-checksum",
+        b"upload-complete",
+        b"upload-defer-length",
+        b"upload-draft-interop-version",
+        b"upload-length",
+        b"upload-metadata",
+        b"upload-offset",
         b"x-content-sha256",
         b"x-csrf-token",
         b"x-emx2-api-version",
+        b"x-http-method-override",
         b"x-molgenis-token",
         b"x-nonce",
         b"x-request-id",
@@ -83,6 +93,7 @@ class Request(msgspec.Struct, eq=False):
     body: bytes = b""
     is_stream: bool = False
     streamed_bytes: int = 0
+    heard_at: float = 0.0
     fingerprint: bytes = b""
     line: Line | None = None
     caller: Caller | None = None

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import time
 from collections.abc import AsyncIterator, Sequence
 
 import msgspec
@@ -11,7 +12,7 @@ from cableferry.server import digests, exchange
 from cableferry.server.digests import Promise, Tallies
 from cableferry.server.exchange import Disconnected, Receive, Request
 from cableferry.server.multipart import Form
-from cableferry.store.blobs import Sink, Stored
+from cableferry.store.blobs import Hasher, Sink, Stored
 
 # a hand-over to the disk's threads costs as much for a small piece as for a large one
 PIECE_BYTES = 1024 * 1024
@@ -49,7 +50,7 @@ class Stream(msgspec.Struct, frozen=True):
         """Which hashes of the body come out of the sink anyway."""
         if not self.is_raw:
             return frozenset()
-        own = {"sha256": self.landing.hasher is None, "md5": self.with_md5}
+        own = {"sha256": self.landing.prior is None, "md5": self.with_md5}
         return frozenset(name for name, is_own in own.items() if is_own)
 
     @property
@@ -65,6 +66,11 @@ class Stream(msgspec.Struct, frozen=True):
     def keeps_partial(self) -> bool:
         """A part of what a digest was promised for is worth nothing: nobody can check it."""
         return self.landing.keeps_partial and not self.promised
+
+    @property
+    def part_bytes(self) -> int | None:
+        """Nor is one part of it worth more than the whole."""
+        return None if self.promised else self.landing.part_bytes
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """The body in pieces worth handing on; when it breaks off, what had come is given first."""
@@ -90,6 +96,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     def _count(self, size: int) -> None:
         self.request.streamed_bytes += size
+        self.request.heard_at = time.monotonic()
         if self.request.streamed_bytes > self.most_body_bytes:
             raise exchange.too_large(self.most_bytes)
 
@@ -116,26 +123,33 @@ class Hearsay:
 
 
 class Intake:
-    """Pours a stream into a sink, and counts and hashes beside it what the sink does not."""
+    """Pours a stream into sinks, and counts and hashes beside them what they do not."""
 
-    def __init__(self, stream: Stream, sink: Sink) -> None:
+    def __init__(self, stream: Stream) -> None:
+        self.is_over = False
         self._stream = stream
-        self._sink = sink
+        self._coming = stream.pieces()
+        self._landed_bytes = 0
         self._decoder = stream.decoder()
         self._of_body = Tallies(frozenset(promise.algorithm for promise in stream.checked) - stream.hashed_by_sink)
         self._of_file = Tallies(stream.landing.hashes)
 
-    async def land(self) -> Arrived:
-        """Everything into the sink; what does not come to its end leaves nothing there."""
+    async def land(self, sink: Sink, hasher: Hasher | None) -> Arrived:
+        """Everything into the sink, or the next part; what does not come to its end leaves nothing there."""
         stored: Stored | None = None
         try:
             exchange.check_length(self._stream.request, self._stream.most_body_bytes)
-            is_whole = await self._pour()
-            stored = await self._sink.finish()
+            is_whole = await self._pour(sink)
+            if sink.size_bytes or self._stream.landing.part_bytes is None:
+                stored = await sink.finish()
         finally:
             if stored is None:
-                await self._sink.abandon()
-        return self._arrived(stored, is_whole)
+                await sink.abandon()
+        if stored is None:
+            stored = Stored("", hasher.hexdigest() if hasher else "", 0)
+        arrived = self._arrived(stored, is_whole, hasher)
+        self._landed_bytes += stored.size_bytes
+        return arrived
 
     def check(self, arrived: Arrived) -> None:
         """Refuse bytes that are not those which were announced."""
@@ -146,27 +160,32 @@ class Intake:
         digests.check(self._stream.checked, by_sink | self._of_body.result())
         digests.check_sha256(self._stream.landing.sha256, stored.sha256)
 
-    async def _pour(self) -> bool:
+    async def _pour(self, sink: Sink) -> bool:
         """Whether the body came to its end."""
+        enough = self._stream.part_bytes
         try:
-            async for piece in self._stream.pieces():
-                await self._take(piece)
+            async for piece in self._coming:
+                await self._take(piece, sink)
+                if enough is not None and sink.size_bytes >= enough:
+                    return False
         except Disconnected:
-            if not self._stream.keeps_partial or not self._sink.size_bytes:
+            if not self._stream.keeps_partial or not sink.size_bytes:
                 raise
+            self.is_over = True
             return False
+        self.is_over = True
         if self._decoder is not None:
             self._decoder.finish()
         return True
 
-    async def _take(self, piece: bytes) -> None:
+    async def _take(self, piece: bytes, sink: Sink) -> None:
         if self._of_body:
             await asyncio.to_thread(self._of_body.update, piece)
         for part in [piece] if self._decoder is None else await self._decoded(self._decoder, piece):
             if self._of_file:
                 await asyncio.to_thread(self._of_file.update, part)
-            await self._sink.write(part)
-            if self._sink.size_bytes > self._stream.most_bytes:
+            await sink.write(part)
+            if self._landed_bytes + sink.size_bytes > self._stream.most_bytes:
                 raise exchange.too_large(self._stream.most_bytes)
 
     async def _decoded(self, decoder: Decoder, piece: bytes) -> Sequence[bytes]:
@@ -175,11 +194,13 @@ class Intake:
             return decoder.feed(piece)
         return await asyncio.to_thread(decoder.feed, piece)
 
-    def _arrived(self, stored: Stored, is_whole: bool) -> Arrived:
+    def _arrived(self, stored: Stored, is_whole: bool, hasher: Hasher | None) -> Arrived:
         form = self._decoder if isinstance(self._decoder, Form) else None
         return Arrived(
             stored=stored,
             is_whole=is_whole,
+            before=self._landed_bytes,
+            hasher=hasher,
             hashes=self._of_file.result(),
             fields=form.fields if form else {},
             file_name=form.file_name if form else None,

@@ -8,6 +8,7 @@ import msgspec
 
 from cableferry import __version__, dialects
 from cableferry.core.access import Need
+from cableferry.dialects import denials
 from cableferry.dialects.endpoint import Content, Course, Dialect, Endpoint, Plain, Tail
 from cableferry.server import parameters
 from cableferry.wire.emx2.bodies import Problem
@@ -108,7 +109,7 @@ def _bodies(endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Documen
 
 def _responses(dialect: Dialect, endpoint: Endpoint, schemas: Schemas) -> Iterator[tuple[str, Document]]:
     success: Document = {
-        "description": HTTPStatus(endpoint.status).phrase,
+        "description": denials.phrase(endpoint.status),
         "headers": parameters.answered(endpoint),
     }
     if endpoint.answer is Content:
@@ -130,7 +131,7 @@ def _responses(dialect: Dialect, endpoint: Endpoint, schemas: Schemas) -> Iterat
         yield (
             str(status),
             {
-                "description": HTTPStatus(status).phrase,
+                "description": denials.phrase(status),
                 "headers": parameters.refused(status),
                 "content": _PROBLEM | _own(dialect, schemas),
             },

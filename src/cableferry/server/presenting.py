@@ -41,7 +41,7 @@ def _encoded(value: Value) -> bytes:
 
 def refuse(render: Render, refusal: Refusal, asking: Asking) -> Reply:
     rendered = render(refusal, asking)
-    headers = exchange.pairs(refusal.headers() if isinstance(refusal, Denial) else {})
+    headers = exchange.pairs({**rendered.headers, **(refusal.headers() if isinstance(refusal, Denial) else {})})
     status = rendered.status or int(status_of(refusal))
     return Reply(status, rendered.body, rendered.content_type, headers, kind=refusal.kind.value)
 

@@ -137,6 +137,16 @@ class ArtifactsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The files of artifacts."""
 
     upload_limit_bytes: Annotated[Bytes, _doc("Largest file that one request may bring.")] = 500 * 1024 * 1024
+    resumable_limit_bytes: Annotated[Bytes, _doc("Largest file that comes as an upload that may be continued.")] = (
+        5 * 1024**4
+    )
+    upload_lifetime_seconds: Annotated[
+        Seconds, _doc("How long such an upload waits for its next byte before it is given up.")
+    ] = 7 * 86400
+    upload_part_bytes: Annotated[
+        Annotated[int, Meta(ge=1024 * 1024, le=2**40)],
+        _doc("How much of it comes before what came is kept, whatever becomes of the server."),
+    ] = 64 * 1024 * 1024
     store: Annotated[
         str | None,
         _doc(

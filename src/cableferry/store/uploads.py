@@ -1,7 +1,7 @@
 """Rows of files on their way, and the parts of them that are on disk already."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import cast
 
 from cableferry.core.artifacts import Role
@@ -15,8 +15,6 @@ _FROM = f"SELECT {_COLUMNS} FROM uploads u JOIN artifacts a ON a.key = u.artifac
 _PART = "number, place, size_bytes, sha256, at"
 _ROLES = {role.value: role for role in Role}
 _MANNERS = {manner.value: manner for manner in Manner}
-# a file whose bytes come for days is not silent; a minute more or less does not matter, a write for each part would
-_TOUCHED_EVERY = timedelta(minutes=1)
 
 _INSERT = statement(
     "upload_added",
@@ -42,7 +40,6 @@ _SAVE = statement(
     WHERE key = ? AND revision = ?""",
 )
 _DELETE = statement("upload_deleted", "DELETE FROM uploads WHERE key = ?")
-_TOUCH_ARTIFACT = statement("artifact_heard_of", "UPDATE artifacts SET touched_at = ? WHERE key = ? AND touched_at < ?")
 
 _PUT_PART = statement(
     "upload_part_put",
@@ -115,11 +112,6 @@ def save(tx: Tx, before: Upload, after: Upload) -> int:
     """Write the upload as it became, if it still is as it was."""
     times = (micros(after.touched_at), micros(after.expires_at), micros(after.completed_at))
     return tx.run(_SAVE, (after.length, after.received, after.revision, *times, before.key, before.revision))
-
-
-def hear_of(tx: Tx, artifact_key: int) -> None:
-    """Note that something comes to an artifact, though none of its files changes yet."""
-    tx.run(_TOUCH_ARTIFACT, (micros(tx.now), artifact_key, micros(tx.now - _TOUCHED_EVERY)))
 
 
 def put_part(tx: Tx, upload: Upload, part: Part) -> None:

@@ -6,9 +6,11 @@ from typing import Literal
 import msgspec
 
 from cableferry.core.policy import Rules
+from cableferry.dialects.resumable import Resumption
 from cableferry.engine.collecting import Keeping
 from cableferry.engine.credentials import Seal
 from cableferry.engine.reading import Depot
+from cableferry.wire import resumption
 from cableferry.wire.emx2 import PREFIX, bodies
 
 
@@ -19,6 +21,7 @@ class Contract(msgspec.Struct, frozen=True):
     rules: Rules
     seal: Seal
     depot: Depot
+    resumption: Resumption
     keeping: Keeping = Keeping()
     rotation_grace_seconds: int = 0
     long_poll_seconds: int = 55
@@ -36,4 +39,5 @@ def extensions(contract: Contract) -> bodies.Extensions:
         epochs=True,
         idempotency_key=True,
         logs=f"{PREFIX}/workers/{{worker_id}}/logs",
+        uploads=resumption.home("{artifact_id}"),
     )

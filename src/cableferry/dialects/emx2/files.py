@@ -6,23 +6,27 @@ from urllib.parse import quote
 import msgspec
 import structlog
 from msgspec import Meta
+from msgspec.structs import replace
 
 from cableferry.core import contents, media, paging
 from cableferry.core.access import Need
 from cableferry.core.artifacts import MOST_FILES, Declared, Description, File, Residence
 from cableferry.core.errors import Invalid, Kind, NotFound, Refusal
 from cableferry.core.paging import Page
+from cableferry.dialects import resumable
 from cableferry.dialects.denials import Damaged
 from cableferry.dialects.dispositions import attachment
 from cableferry.dialects.emx2.artifacts import HOME
 from cableferry.dialects.emx2.contract import Contract
 from cableferry.dialects.endpoint import Answer, Arrived, Call, Content, Endpoint, Landing
+from cableferry.dialects.resumable import Going
 from cableferry.engine import files, verifying
 from cableferry.engine.files import Stored
 from cableferry.store.files import Blob, Piece
 from cableferry.store.tx import Tx
 from cableferry.wire.emx2 import artifacts as wire
 from cableferry.wire.emx2 import bodies
+from cableferry.wire.resumption import href
 
 log = structlog.get_logger()
 
@@ -56,6 +60,9 @@ def takes(tx: Tx, call: Call) -> Landing | None:
         return None
     files.check_takes(tx, call.path["artifact_id"], call.path["path"], call.caller)
     form = _form(call)
+    if form == "raw" and resumable.wants_draft(call.headers):
+        said = Description(call.path["path"], wire.role(_asked_role(call)), _typed(call, call.path["path"]))
+        return resumable.begin(tx, call, _contract(call).resumption, said)
     if form == "raw" and _contract(call).edition == "latest" and not any(name in call.headers for name in _DIGESTS):
         raise Invalid("Content-SHA256 header is required for binary uploads", Kind.MISSING_HEADER)
     return Landing(form=form)
@@ -65,6 +72,8 @@ def put(tx: Tx, call: Call) -> Answer:
     path = call.path["path"]
     if call.arrived is None:
         return _declared(tx, call, path)
+    if isinstance(call.prepared, Going):
+        return _begun(tx, call, call.prepared, call.arrived)
     return _attached(tx, call, path, call.arrived)
 
 
@@ -136,9 +145,10 @@ def _page(call: Call) -> Page:
 
 
 def _is_metadata(call: Call) -> bool:
-    """JSON speaks of a file, unless the protocol's hash of binary bodies says that it is one."""
+    """JSON speaks of a file, unless the protocol's hash of binary bodies says that it is one, or how it goes on."""
     kind = call.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    return kind == b"application/json" and b"content-sha256" not in call.headers
+    is_told = b"content-sha256" in call.headers or b"upload-complete" in call.headers
+    return kind == b"application/json" and not is_told
 
 
 def _form(call: Call) -> Literal["raw", "multipart"]:
@@ -162,6 +172,22 @@ def _attached(tx: Tx, call: Call, path: str, arrived: Arrived) -> Answer:
     )
     blob = Blob(stored.sha256, stored.size_bytes, (Piece(stored.place, stored.size_bytes),))
     return _brought(artifact_id, files.attach(tx, artifact_id, said, blob, call.caller))
+
+
+def _begun(tx: Tx, call: Call, going: Going, arrived: Arrived) -> Answer:
+    """The whole file, or the beginning of one that goes on at an address of its own."""
+    desk = _contract(call).resumption
+    taken = resumable.take(tx, call, desk, going, arrived)
+    if taken.file is not None:
+        answer = _brought(call.path["artifact_id"], taken.file)
+        return replace(answer, headers={**answer.headers, **resumable.state(taken.upload)})
+    headers = {"Location": href(taken.upload.id), **resumable.state(taken.upload), **desk.limits}
+    return Answer(None, headers=headers)
+
+
+def _typed(call: Call, path: str) -> str | None:
+    value = call.headers.get(b"content-type")
+    return media.of_file(path, None if value is None else value.decode("latin-1"))
 
 
 def _asked_role(call: Call) -> str | None:

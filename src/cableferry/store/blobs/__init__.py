@@ -32,6 +32,8 @@ class Hasher(Protocol):
 
     def hexdigest(self) -> str: ...
 
+    def copy(self) -> "Hasher": ...
+
 
 class Sink(Protocol):
     """Takes one stream of bytes, hashes it on the way, and keeps it only when it is finished."""

@@ -213,6 +213,7 @@ class Extensions(msgspec.Struct, frozen=True):
     epochs: bool
     idempotency_key: bool
     logs: str | None = None
+    uploads: str | None = None
 
 
 class WorkerBody(msgspec.Struct, frozen=True):
