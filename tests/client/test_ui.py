@@ -63,3 +63,28 @@ def test_whoever_has_no_browser_has_no_session(owner: Ui) -> None:
     assert (owner.sessions(), owner.sign_out_everywhere().sessions) == ([], 0)
     with pytest.raises(errors.NotFound):
         owner.end_session("none")
+
+
+def test_an_access_key_is_shown_once_listed_and_revoked(owner: Ui) -> None:
+    own = owner.issue_access_key(bodies.IssueAccessKeyBody(may_write=True, label="laptop", expires_in_seconds=600))
+    workers = owner.issue_access_key(bodies.IssueAccessKeyBody(worker="head-1"))
+    owner.revoke_access_key(own.id)
+
+    assert own.secret not in repr(own)
+    assert [(own.id, True, True)] == [(key.id, key.may_write, bool(key.revoked_at)) for key in owner.access_keys()]
+    assert [(workers.id, False, None)] == [
+        (key.id, key.may_write, key.revoked_at) for key in owner.access_keys(worker="head-1")
+    ]
+    with pytest.raises(errors.NotFound):
+        owner.revoke_access_key("CF00")
+
+
+def test_nobody_but_a_manager_has_to_do_with_the_keys_of_workers(owner: Ui, server: str) -> None:
+    new = owner.create_token(bodies.CreateTokenBody("laptop", "Editor", 600))
+    with closing(_ui(server, new.token)) as editor:
+        with pytest.raises(errors.Forbidden):
+            editor.issue_access_key(bodies.IssueAccessKeyBody(worker="head-1", expires_in_seconds=60))
+        with pytest.raises(errors.Forbidden):
+            editor.access_keys(worker="head-1")
+        with pytest.raises(errors.Forbidden):
+            editor.issue_access_key(bodies.IssueAccessKeyBody())

@@ -18,6 +18,7 @@ COMMANDS = {
     "credentials": Place("credentials", "credentials", "Give workers their secrets."),
     "users": Place("users", "users", "Manage accounts, on the server's machine."),
     "tokens": Place("tokens", "tokens", "Manage API tokens, on the server's machine."),
+    "access-keys": Place("access_keys", "access_keys", "Manage the keys of S3 clients, on the server's machine."),
     "db": Place("db", "db", "Upgrade, check and back up the database."),
     "openapi": Place("openapi", "openapi", "Print the OpenAPI document."),
     "local-worker": Place("local_worker", "local_worker", "Run jobs as commands on this machine."),

@@ -53,6 +53,18 @@ class Ui:
     def revoke_token(self, id: str) -> None:
         self._ask.delete(f"/tokens/{verbs.part(id)}")
 
+    # access keys, one's own, a worker's as a Manager, or as an Owner anybody's
+
+    def access_keys(self, user: str | None = None, worker: str | None = None) -> list[bodies.AccessKeyBody]:
+        query = verbs.query({"user": user, "worker": worker})
+        return verbs.read(self._ask.get(f"/access-keys{query}"), bodies.AccessKeyList).items
+
+    def issue_access_key(self, body: bodies.IssueAccessKeyBody) -> bodies.NewAccessKeyBody:
+        return verbs.read(self._ask.post("/access-keys", body), bodies.NewAccessKeyBody)
+
+    def revoke_access_key(self, id: str) -> None:
+        self._ask.delete(f"/access-keys/{verbs.part(id)}")
+
     # browsers
 
     def sessions(self) -> list[bodies.SessionBody]:

@@ -72,7 +72,8 @@ class Routes:
 
     def home(self, path: str) -> Dialect | None:
         """The dialect that a path belongs to, whether or not there is anything at it."""
-        return next((each for each in self.dialects if f"{path}/".startswith(f"{each.prefix}/")), None)
+        homes = [each for each in self.dialects if each.prefix]
+        return next((each for each in homes if f"{path}/".startswith(f"{each.prefix}/")), None)
 
     def find(self, method: str, path: str, query: bytes = b"") -> tuple[Route, dict[str, str]]:
         """The route and the values of its wild segments; path and query are still percent-encoded."""

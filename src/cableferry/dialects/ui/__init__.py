@@ -2,7 +2,7 @@
 
 from cableferry.dialects import problems
 from cableferry.dialects.endpoint import Dialect, Headers
-from cableferry.dialects.ui import jobs, sessions, tokens, users
+from cableferry.dialects.ui import access_keys, jobs, sessions, tokens, users
 from cableferry.wire.ui import PREFIX
 
 
@@ -13,7 +13,13 @@ def _demand_nothing(headers: Headers) -> None:
 DIALECT = Dialect(
     name="ui",
     prefix=PREFIX,
-    endpoints=(*sessions.ENDPOINTS, *users.ENDPOINTS, *tokens.ENDPOINTS, *jobs.ENDPOINTS),
+    endpoints=(
+        *sessions.ENDPOINTS,
+        *users.ENDPOINTS,
+        *tokens.ENDPOINTS,
+        *access_keys.ENDPOINTS,
+        *jobs.ENDPOINTS,
+    ),
     check_headers=_demand_nothing,
     render=problems.render,
 )

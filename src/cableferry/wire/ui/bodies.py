@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from cableferry.core import access
 from cableferry.core.access import Person
-from cableferry.core.accounts import Session, Token, User
+from cableferry.core.accounts import AccessKey, Session, Token, User
 from cableferry.wire import texts
 
 Name = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -123,6 +123,45 @@ class TokenList(msgspec.Struct, frozen=True):
     count: int
 
 
+class IssueAccessKeyBody(msgspec.Struct, frozen=True):
+    """One's own key, or a worker's; for reading unless it may write, and without an end until it is revoked."""
+
+    worker: Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.ONE_LINE)] | None = None
+    may_write: bool = False
+    label: Label | None = None
+    expires_in_seconds: Annotated[int, Meta(ge=1, le=10**9)] | None = None
+
+
+class AccessKeyBody(msgspec.Struct, frozen=True):
+    """A user's or a worker's, never both."""
+
+    id: str
+    user: str | None
+    worker: str | None
+    role: str | None
+    may_write: bool
+    label: str | None
+    created_at: datetime
+    created_by: str | None
+    last_used_at: datetime | None
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+class NewAccessKeyBody(AccessKeyBody, frozen=True, kw_only=True):
+    """The one answer that shows the key's secret."""
+
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"NewAccessKeyBody(id={self.id!r})"
+
+
+class AccessKeyList(msgspec.Struct, frozen=True):
+    items: list[AccessKeyBody]
+    count: int
+
+
 def user(value: User) -> UserBody:
     role = access.word(value.role)
     return UserBody(value.name, role, value.created_at, value.disabled_at, value.has_password)
@@ -146,6 +185,15 @@ def token(value: Token) -> TokenBody:
 
 def new_token(value: Token, text: str) -> NewTokenBody:
     return NewTokenBody(*_token_fields(value), token=text)
+
+
+def access_key(value: AccessKey) -> AccessKeyBody:
+    role = None if value.role is None else access.word(value.role)
+    return msgspec.convert(msgspec.structs.asdict(value) | {"role": role}, AccessKeyBody)
+
+
+def new_access_key(value: AccessKey, secret: str) -> NewAccessKeyBody:
+    return NewAccessKeyBody(*msgspec.structs.astuple(access_key(value)), secret=secret)
 
 
 def _token_fields(
