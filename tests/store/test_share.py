@@ -94,6 +94,14 @@ def test_a_folder_is_removed_without_following_what_is_in_it(share: Share, outsi
     assert [b"secret"] == [path.read_bytes() for path in outside.iterdir()]
 
 
+def test_without_its_root_there_is_no_share(share: Share) -> None:
+    share.root.rename(share.root.with_name("moved"))
+
+    for deed in DEEDS.values():
+        with pytest.raises(OSError, match="not there"):
+            deed(share, ("jobs", "j1"))
+
+
 def test_one_at_a_time_writes_what_is_ours(share: Share) -> None:
     with share.locked() as first, share.locked() as second:
         assert (True, False) == (first, second)

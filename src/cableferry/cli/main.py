@@ -20,6 +20,7 @@ COMMANDS = {
     "tokens": Place("tokens", "tokens", "Manage API tokens, on the server's machine."),
     "access-keys": Place("access_keys", "access_keys", "Manage the keys of S3 clients, on the server's machine."),
     "db": Place("db", "db", "Upgrade, check and back up the database."),
+    "opeva": Place("opeva", "opeva", "Look after the folder that container workers share."),
     "openapi": Place("openapi", "openapi", "Print the OpenAPI document."),
     "local-worker": Place("local_worker", "local_worker", "Run jobs as commands on this machine."),
     "demo": Place("demo", "demo", "See one job go from submit to its output."),

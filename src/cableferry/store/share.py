@@ -152,8 +152,7 @@ class Share:
 
     @contextlib.contextmanager
     def _folder(self, place: Parts, *, is_made: bool = False) -> Iterator[int]:
-        # the root itself may be a link: it is the operator's
-        folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        folder = self._opened_root()
         try:
             for name in place:
                 below = self._step(folder, name, is_made)
@@ -162,6 +161,13 @@ class Share:
             yield folder
         finally:
             os.close(folder)
+
+    def _opened_root(self) -> int:
+        """The root may be a link, for it is the operator's; without it there is no share at all."""
+        try:
+            return os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise OSError(errno.ENODEV, f"it is not there ({error.strerror})") from None
 
     def _step(self, folder: int, name: str, is_made: bool) -> int:
         if not name or name in (".", "..") or "/" in name or "\0" in name:
