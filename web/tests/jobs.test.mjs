@@ -10,7 +10,7 @@ test("a job that comes while one looks is shown, and can be called off", async (
   await page.getByText("No job fits").waitFor();
   const job = await api("POST", "jobs", { processor: "nobody-offers-this", parameters: { text: "<b>plain</b>" } });
 
-  await page.getByRole("link", { name: job.id.slice(0, 13) }).click();
+  await page.getByRole("row", { name: new RegExp(job.id.slice(0, 13)) }).getByRole("link").click();
   await page.getByText("nobody-offers-this").first().waitFor();
   await page.getByText("PENDING").first().waitFor();
   await page.getByText('"text": "<b>plain</b>"').waitFor();
@@ -35,11 +35,11 @@ test("a real job is followed from its submission to its end", async () => {
 test("the filter is in the address, and the address can be shared", async () => {
   const page = await signedIn();
   await page.goto(`${server}/ui/jobs`);
-  await page.getByLabel("Status").selectOption("FAILED");
+  await page.getByRole("group", { name: "Status" }).getByRole("button", { name: "FAILED" }).click();
   await page.waitForURL(/status=FAILED/);
   await page.reload();
 
-  assert.equal(await page.getByLabel("Status").inputValue(), "FAILED");
+  await page.getByRole("button", { name: "FAILED", pressed: true }).waitFor();
   content(page);
 });
 
@@ -48,5 +48,55 @@ test("a job that is not there says so", async () => {
   await page.goto(`${server}/ui/jobs/0193d2a0-0000-7000-8000-000000000000`);
 
   assert.match(await page.getByRole("alert").innerText(), /Not there/);
+  content(page);
+});
+
+test("the newest job comes first, changes show by themselves, and pages lead on", async () => {
+  const page = await signedIn();
+  await page.goto(`${server}/ui/jobs?processor=nobody-has-this`);
+  await page.getByText("No job fits").waitFor();
+  const jobs = [];
+  for (let count = 0; count < 52; count += 1) jobs.push(await api("POST", "jobs", { processor: "nobody-has-this" }));
+  const first = page.locator("tbody tr").first();
+  await page.getByRole("button", { name: "PENDING 52" }).waitFor();
+  assert.match(await first.innerText(), new RegExp(jobs.at(-1).id.slice(0, 13)));
+
+  await api("POST", `jobs/${jobs.at(-1).id}/cancel`, {});
+  await first.getByText("CANCELLED", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Older" }).click();
+  await page.waitForURL(/older=/);
+  await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 2);
+  await page.getByRole("button", { name: "Newer" }).click();
+  await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 50);
+  content(page);
+});
+
+test("many jobs are called off at once, and what could not be is counted", async () => {
+  const page = await signedIn();
+  const jobs = [];
+  for (let count = 0; count < 3; count += 1) jobs.push(await api("POST", "jobs", { processor: "nobody-runs-this" }));
+  await page.goto(`${server}/ui/jobs?processor=nobody-runs-this`);
+  await page.getByLabel("Choose all of this page").check();
+  await page.getByRole("button", { name: "Cancel 3" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel 3" }).click();
+  await page.getByText("3 jobs called off.").waitFor();
+  await page.getByRole("button", { name: "CANCELLED 3" }).waitFor();
+
+  await page.getByLabel("Choose all of this page").check();
+  await page.getByRole("button", { name: "Delete 3" }).click();
+  await api("DELETE", `jobs/${jobs[0].id}`);
+  await page.getByRole("dialog").getByRole("button", { name: "Delete 2" }).click();
+  await page.getByText("2 jobs deleted.").waitFor();
+  await page.getByText("No job fits").waitFor();
+  content(page);
+});
+
+test("an id leads to its job", async () => {
+  const page = await signedIn();
+  const job = await api("POST", "jobs", { processor: "nobody-seeks-this" });
+  await page.goto(`${server}/ui/jobs`);
+  await page.getByLabel("Find").fill(job.id);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "nobody-seeks-this" }).waitFor();
   content(page);
 });

@@ -20,3 +20,6 @@ export type SessionList = Schemas["SessionList"];
 export type Token = Schemas["TokenBody"];
 export type NewToken = Schemas["NewTokenBody"];
 export type TokenList = Schemas["TokenList"];
+export type JobRow = Schemas["JobRow"];
+export type JobPage = Schemas["JobPage"];
+export type JobNow = Schemas["JobNow"];
