@@ -4,6 +4,7 @@ import pytest
 
 from cableferry.core import paging
 from cableferry.core.jobs import Filter, Job, State
+from cableferry.core.workers import Offer
 from cableferry.engine import queue
 from cableferry.engine.queue import Listing
 from tests.engine.world import World
@@ -110,3 +111,18 @@ def test_jobs_of_another_pool_are_not_listed(world: World) -> None:
     world.with_rules(pool="torc").create()
 
     assert (0, []) == (find(world, Filter()).total, find(world, Filter()).jobs)
+
+
+def test_what_a_worker_holds_stands_behind_the_first_page(world: World) -> None:
+    world.register("w1", Offer("embed", "gpu"), Offer("align", "gpu"))
+    held = [world.create("embed", "gpu").id for _ in range(paging.DEFAULT + 2)]
+    world.create("align", "gpu")
+    world.claim_many(1000, "w1")
+    of_embed = Filter(S.CLAIMED, "embed")
+
+    own = world.read(queue.find_with_own, world.rules.pool, of_embed, "w1")
+    others = world.read(queue.find_with_own, world.rules.pool, of_embed, "w2")
+
+    assert held == ids(own)
+    assert held[: paging.DEFAULT] == ids(others)
+    assert (len(held), len(held)) == (own.total, others.total)

@@ -53,6 +53,16 @@ class Place(msgspec.Struct):
     def create(self, **more: object) -> str:
         return str(self.ask("POST", JOBS, {"processor": PROCESSOR, "profile": PROFILE, **more})["id"])
 
+    def hold(self, worker: str, secret: str, count: int) -> None:
+        """So many jobs in the hands of a worker."""
+        for _ in range(count):
+            self.create()
+        client = FieldClient("F", self.server.port, worker, secret)
+        self.clients.append(client)
+        offers = [{"processor": "*"}]
+        client.ask("POST", "/api/hpc/workers/register", {"worker_id": worker, "capabilities": offers})
+        client.ask("POST", f"{JOBS}/claim", {"worker_id": worker, "limit": count})
+
     def job(self, job: str) -> Any:
         return self.ask("GET", f"{JOBS}/{job}")
 
@@ -207,6 +217,18 @@ def test_a_claim_whose_answer_is_lost_is_found_at_the_next_start(place: Place) -
 
     assert ("CLAIMED", "hpc-1") == (place.job(job)["status"], place.job(job)["worker_id"])
     assert list(again.tracker) == ([] if place.generation == "S" else [job])
+
+
+@pytest.mark.parametrize("generation", ["F", "N"])
+def test_a_start_finds_every_job_it_left_however_many_there_are(tmp_path: Path, generation: Generation) -> None:
+    with placed(generation, tmp_path, "seed") as place:
+        for worker, secret in (("other", SHARED), ("hpc-1", place.secret)):
+            place.hold(worker, secret, 120)
+
+        daemon = place.daemon()
+        daemon.recover()
+
+        assert len(daemon.tracker) == 120
 
 
 def test_a_job_that_was_too_fast_to_be_seen_running(place: Place) -> None:

@@ -32,6 +32,16 @@ def find(tx: Tx, pool: str, wanted: Filter, page: Page) -> Listing:
     return Listing(rows.by_keys(tx, page_of(tx, pool, wanted, page)), total)
 
 
+def find_with_own(tx: Tx, pool: str, wanted: Filter, worker: str) -> Listing:
+    """The first page, and behind it what else the worker holds, which is younger: it may know of no other page."""
+    first = find(tx, pool, wanted, Page())
+    shown = {job.id for job in first.jobs}
+    missing = [job.id for job in rows.held_by(tx, worker) if job.state is wanted.state and job.id not in shown]
+    own = rows.find_many(tx, missing).values() if missing else ()
+    asked = [job for job in sorted(own, key=lambda job: job.key) if _is_asked_for(job, pool, wanted)]
+    return Listing([*first.jobs, *asked], first.total)
+
+
 def claimable(tx: Tx, rules: Rules, worker: Worker, most: int) -> list[Job]:
     """Up to `most` ready jobs the worker offers and has room for, by priority, then age; kept from other claims."""
     loads = loads_of(tx, worker)
@@ -76,6 +86,11 @@ def _has_room(worker: Worker, held: Mapping[Lane, int], lane: Lane) -> bool:
     loads = [Load(processor, profile, count) for (processor, profile), count in held.items()]
     offers = (offer for offer in worker.offers if workers.fits(offer, *lane))
     return any(workers.room(offer, loads) != 0 for offer in offers)
+
+
+def _is_asked_for(job: Job, pool: str, wanted: Filter) -> bool:
+    lane = (wanted.processor in (None, job.processor), wanted.profile in (None, job.profile))
+    return job.pool == pool and all(lane)
 
 
 def _offered(tx: Tx, pool: str, offers: Sequence[Offer]) -> list[Lane]:

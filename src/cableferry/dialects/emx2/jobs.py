@@ -8,7 +8,8 @@ from msgspec import Meta
 from cableferry.core import access, paging
 from cableferry.core.access import Need
 from cableferry.core.errors import Invalid
-from cableferry.core.jobs import Draft, Filter, Job, Payload, Report, State
+from cableferry.core.jobs import HELD, Draft, Filter, Job, Payload, Report, State
+from cableferry.core.paging import Page
 from cableferry.dialects.emx2 import speakers
 from cableferry.dialects.emx2.contract import Contract
 from cableferry.dialects.endpoint import Answer, Call, Endpoint, Waits
@@ -65,12 +66,22 @@ def create(tx: Tx, call: Call) -> Answer:
 def find(tx: Tx, call: Call) -> Answer:
     query: JobsQuery = call.query
     page = paging.page(query.limit, query.offset)
-    listing = queue.find(tx, _contract(call).rules.pool, query.filter, page)
+    listing = _listing(tx, call, page)
     results = results_of.named(tx, listing.jobs)
     items = [bodies.job(job, results) for job in listing.jobs]
     links = {"self": Link(f"{PREFIX}/jobs", "GET")}
-    body = bodies.JobList(items, len(items), listing.total, page.limit, page.offset, links)
+    body = bodies.JobList(items, len(items), listing.total, max(page.limit, len(items)), page.offset, links)
     return Answer(body, headers={"X-Total-Count": str(listing.total)})
+
+
+def _listing(tx: Tx, call: Call, page: Page) -> queue.Listing:
+    """A worker that asks for no page of jobs in flight gets all of its own: so daemons of the field recover theirs."""
+    query: JobsQuery = call.query
+    pool, wanted = _contract(call).rules.pool, query.filter
+    asks_for_no_page = query.limit is None and query.offset is None
+    if asks_for_no_page and call.worker is not None and wanted.state in HELD:
+        return queue.find_with_own(tx, pool, wanted, call.worker)
+    return queue.find(tx, pool, wanted, page)
 
 
 def get(tx: Tx, call: Call) -> Answer:
