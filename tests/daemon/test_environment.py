@@ -11,12 +11,11 @@ WHERE = environment.places(Path("/jobs/j1"))
 
 
 def _seen(parameters: object) -> dict[str, str]:
-    return environment.environment("j1", json.dumps(parameters).encode(), WHERE, {"PATH": "/bin"})
+    return environment.own("j1", json.dumps(parameters).encode(), WHERE)
 
 
 def test_a_command_sees_its_job_and_nothing_of_ours() -> None:
     assert _seen({"n": 1}) == {
-        "PATH": "/bin",
         "EMX2_JOB_ID": "j1",
         "HPC_JOB_ID": "j1",
         "HPC_INPUT_DIR": "/jobs/j1/input",

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from cableferry.daemon.journal import Held, Journal, Stage
+from cableferry.daemon.held import Held, Stage
+from cableferry.daemon.journal import Journal
 from cableferry.wire.emx2.bodies import TransitionBody
 
-HELD = Held("j1", "j1", "echo", Stage.STARTED, epoch=2)
+HELD = Held(id="j1", name="cf-j1-a1", folder="j1", processor="echo", stage=Stage.STARTED, epoch=2)
 Open = Callable[[], Journal]
 
 
@@ -64,3 +65,10 @@ def test_every_change_is_on_the_disk_when_it_is_made(reopened: Open) -> None:
     journal = reopened()
 
     assert journal._db.execute("pragma synchronous").fetchone() == (2,)
+
+
+def test_attempts_are_counted_for_servers_that_do_not(reopened: Open) -> None:
+    journal = reopened()
+
+    assert [journal.last_attempt("j1"), journal.next_attempt("j1"), journal.next_attempt("j1")] == [1, 1, 2]
+    assert reopened().last_attempt("j1") == 2

@@ -6,6 +6,7 @@ import pytest
 
 from cableferry.client import emx2, errors, schemes
 from cableferry.client.patience import ONCE
+from cableferry.daemon.config import Config, Profile
 from cableferry.daemon.journal import Entry
 from cableferry.daemon.upstreams.plain import Plain
 from cableferry.daemon.upstreams.protocol import Get, Give
@@ -14,6 +15,7 @@ from cableferry.wire.emx2.bodies import Extensions, TransitionBody
 from tests.client.scripted import DROP, Line, Script, playing
 
 EXTENSIONS = Extensions(55, "/api/hpc/jobs/claim", "/sync", sessions=True, epochs=True, idempotency_key=True)
+CONFIG = Config(worker_id="w1", server="", state_dir="", jobs_dir="", profiles=(Profile(processor="echo"),))
 GIVE = Give((Entry(7, "j1", TransitionBody("STARTED")),), ("j1",), 0)
 
 
@@ -24,7 +26,7 @@ def _synced(script: Script) -> Get:
 
 def _plain(script: Script) -> Get:
     with closing(emx2.connect(script.url, schemes.Unsigned("w1"), ONCE)) as client:
-        return Plain(client, "w1", ["echo"], 1).exchange(GIVE)
+        return Plain(client, CONFIG).exchange(GIVE)
 
 
 def _result(code: int, kind: str) -> Line:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cableferry.cli import connection
-from cableferry.daemon import config
+from cableferry.daemon import reference, worker_file
 from cableferry.server import sources
 from tests.docs import pages
 from tests.docs.pages import Block
@@ -25,12 +25,23 @@ def test_every_shown_settings_file_is_taken(page: Path, block: Block, tmp_path: 
     file.write_text(block.text)
 
     if block.marks == {"worker"}:
-        config.load(file)
+        worker_file.load(file)
     elif block.text.strip() == cli.CLIENT_FILE.strip():
         assert set(tomllib.loads(block.text)) <= set(connection.Target.__struct_fields__)
     else:
         assert block.marks == {"settings"} or block.text.strip() == settings.EXAMPLE.strip()
         sources.load(_without_files(file), {}, {})
+
+
+YAML = [(page, block) for page in pages.every() for block in pages.blocks(page) if block.marks == {"daemon"}]
+
+
+@pytest.mark.parametrize(("page", "block"), YAML, ids=_id)
+def test_every_shown_configuration_is_taken(page: Path, block: Block, tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(block.text)
+
+    assert reference.load(file).profiles
 
 
 def _without_files(file: Path) -> Path:

@@ -6,7 +6,7 @@ from typing import get_args
 
 from cableferry.cli import exits
 from cableferry.core import explain
-from cableferry.daemon import config
+from cableferry.daemon import reference, worker_file
 from cableferry.server import metrics as measured
 from cableferry.server import pages as server_pages
 from tests.docs import pages
@@ -43,9 +43,22 @@ def test_every_answer_of_explain_is_told() -> None:
 
 def test_every_setting_of_the_local_worker_is_told() -> None:
     page = (pages.DOCS / "how-to/local-worker.md").read_text()
-    names = [*config.Config.__struct_fields__, *config.Processor.__struct_fields__]
+    names = [*worker_file.Settings.__struct_fields__, *worker_file.Processor.__struct_fields__]
 
     assert [] == [name for name in names if f"`{name}`" not in page]
+
+
+def test_every_key_of_the_daemons_configuration_is_told() -> None:
+    page = (pages.DOCS / "how-to/run-a-daemon.md").read_text()
+    sections = (
+        reference.Emx2Section,
+        reference.WorkerSection,
+        reference.SlurmSection,
+        reference.ApptainerSection,
+        reference.ProfileSection,
+    )
+
+    assert [] == [key for section in sections for key in section.__struct_fields__ if f"`{key}`" not in page]
 
 
 def test_every_page_of_the_server_is_told() -> None:

@@ -17,7 +17,7 @@ STANDARD = "standard"  # part of Python, but with a home all the same
 LIBRARIES = {
     "msgspec": Library("msgspec", BASE, ("everywhere",)),
     "structlog": Library("structlog", BASE, ("everywhere",)),
-    "yaml": Library("pyyaml", BASE, ("dialects/opeva/yamls.py",)),
+    "yaml": Library("pyyaml", BASE, ("dialects/opeva/yamls.py", "daemon/reference.py")),
     "click": Library("click", BASE, ("cli",)),
     "rich": Library("rich", BASE, ("cli",)),
     "httpx2": Library("httpx2", BASE, ("client/http.py",)),
@@ -105,6 +105,7 @@ OWN_SQL: dict[str, str] = {
 
 # (file, function) -> which process boundary this is
 BROAD_EXCEPTS: dict[tuple[str, str], str] = {
+    ("daemon/crew.py", "_perform"): "from a thread that does something about a job to the loop that decides",
     ("server/edge.py", "_answer"): "from a request that failed to its client, who is told 500",
     ("server/background.py", "_tried"): "a sweep that fails is tried again when its time comes",
     ("server/opeva.py", "_round"): "files that cannot be brought up to date now are tried again",

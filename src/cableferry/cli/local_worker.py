@@ -1,9 +1,6 @@
 """The command that runs a small worker on this machine."""
 
-import signal
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import FrameType
 
 import click
 
@@ -17,22 +14,12 @@ from cableferry.cli.commands import command, usage
 )
 @click.option("--config", "file", type=click.Path(path_type=Path), required=True, help="The worker's settings (TOML).")
 def local_worker(file: Path, as_json: bool) -> None:
-    from cableferry.cli import logs
-    from cableferry.daemon import config
-    from cableferry.daemon.local import LocalWorker
+    from cableferry.cli import daemons, logs
+    from cableferry.daemon import worker_file
+    from cableferry.daemon.config import BadConfig
 
     logs.begin(as_json)
     try:
-        settings = config.load(file)
-        worker = LocalWorker(settings, config.scheme(settings))
-    except config.BadConfig as error:
+        daemons.run(daemons.opened(worker_file.load(file)))
+    except BadConfig as error:
         raise usage(str(error)) from error
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        worker.stop()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
-    with ThreadPoolExecutor(1) as pool:
-        # not in this thread: a handler must not wait for a lock that the code it interrupts holds
-        pool.submit(worker.run).result()

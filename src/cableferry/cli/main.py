@@ -22,6 +22,7 @@ COMMANDS = {
     "db": Place("db", "db", "Upgrade, check and back up the database."),
     "opeva": Place("opeva", "opeva", "Look after the folder that container workers share."),
     "openapi": Place("openapi", "openapi", "Print the OpenAPI document."),
+    "daemon": Place("daemon", "daemon", "Run jobs of a server on this cluster."),
     "local-worker": Place("local_worker", "local_worker", "Run jobs as commands on this machine."),
     "demo": Place("demo", "demo", "See one job go from submit to its output."),
     "completion": Place("completion", "completion", "Print the completion script of a shell."),
@@ -42,10 +43,16 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
-def run(arguments: list[str]) -> int:
+def emx2_daemon() -> None:
+    """The entry point of the program under the name that daemons of the EMX2 protocol have."""
+    daemon = root.get_command(click.Context(root), "daemon")
+    sys.exit(run(sys.argv[1:], daemon or root, "emx2-hpc-daemon"))
+
+
+def run(arguments: list[str], program: click.Command = root, name: str = "cableferry") -> int:
     """The exit code of one command line."""
     try:
-        result = root.main(arguments, prog_name="cableferry", standalone_mode=False)
+        result = program.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         _tell(error, "--json" in arguments)

@@ -40,6 +40,12 @@ class Clock:
             self.offset = measured if abs(measured) > AGREES else timedelta(0)
 
 
+def skew_seconds(reply: Reply) -> float | None:
+    """How far the server is ahead of us, as far as a date in whole seconds tells."""
+    told = _date(reply)
+    return None if told is None else (told - _midpoint(reply)).total_seconds()
+
+
 def _midpoint(reply: Reply) -> datetime:
     return reply.sent_at + (reply.received_at - reply.sent_at) / 2
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from cableferry.client import answers, verbs
+from cableferry.client import answers, clock, verbs
 from cableferry.client.answers import Credential, Job, JobList, Transition, Worker
 from cableferry.client.artifacts import Artifacts
 from cableferry.client.caller import Caller
@@ -53,6 +53,10 @@ class Emx2:
     def speak_for(self, session: str | None) -> None:
         """From now on, every call belongs to a worker's session."""
         self._ask.session = session
+
+    def skew_seconds(self) -> float | None:
+        """How far the server's clock is ahead of ours, by the date it puts on its health; None if it puts none."""
+        return clock.skew_seconds(self._ask.get("/health"))
 
     # workers
 

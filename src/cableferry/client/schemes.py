@@ -17,6 +17,16 @@ class Signed(msgspec.Struct, frozen=True):
         return f"Signed(worker={self.worker!r})"
 
 
+class Shown(msgspec.Struct, frozen=True):
+    """A worker that shows its secret as it is, to servers that take it so; only over TLS does it stay one."""
+
+    worker: str
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"Shown(worker={self.worker!r})"
+
+
 class Bearer(msgspec.Struct, frozen=True):
     """A user's API token, or a worker's JWT."""
 
@@ -33,7 +43,7 @@ class Unsigned(msgspec.Struct, frozen=True):
     worker: str | None = None
 
 
-Scheme = Signed | Bearer | Unsigned
+Scheme = Signed | Shown | Bearer | Unsigned
 
 
 def headers(scheme: Scheme, method: str, target: str, body_hash: str, stamp: tuple[str, str]) -> Mapping[str, str]:
@@ -45,6 +55,8 @@ def headers(scheme: Scheme, method: str, target: str, body_hash: str, stamp: tup
             message = signing.canonical(method, target, body_hash, timestamp, nonce)
             signature = signing.sign(secret.encode(), message)
             return named | {"X-Nonce": nonce, "Authorization": f"HMAC-SHA256 {signature}"}
+        case Shown(secret=secret):
+            return named | {"x-molgenis-token": secret}
         case Bearer(token=token):
             return named | {"Authorization": f"Bearer {token}"}
         case Unsigned():

@@ -1,86 +1,103 @@
-"""What a local worker is told: which server, which commands, where and how many."""
+"""What a daemon is told, whichever file says it: which server, which scheduler, what runs how."""
 
-import difflib
 import os
 import stat
-import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Literal
 
 import msgspec
-from msgspec import Meta
 
-from cableferry.client.schemes import Bearer, Scheme, Signed, Unsigned
+from cableferry.client.schemes import Bearer, Scheme, Shown, Signed, Unsigned
+from cableferry.schedulers.protocol import Resources
 
 SECRET_VARIABLE = "CABLEFERRY_WORKER_SECRET"
-Positive = Annotated[float, Meta(gt=0, le=86400)]
+Backend = Literal["slurm", "local", "simulate"]
+Residence = Literal["managed", "posix"]
+Kept = Literal["never", "failed", "always"]
 
 
 class BadConfig(Exception):
     """A configuration that cannot be used, with what to change."""
 
 
-class Processor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The command that stands for a processor; its arguments are used as they are, by no shell."""
+class Container(msgspec.Struct, frozen=True):
+    """An image to run in, and what in it is run."""
 
-    command: Annotated[tuple[str, ...], Meta(min_length=1)]
-    max_concurrent_jobs: Annotated[int, Meta(ge=1, le=1000)] | None = None
+    image: str
+    entrypoint: tuple[str, ...] = ()
+    binds: tuple[str, ...] = ()
+    program: str = "apptainer"
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """How this site runs one processor at one size; without a profile, at any size."""
+
+    processor: str
+    profile: str | None = None
+    command: tuple[str, ...] = ()
+    container: Container | None = None
+    takes_commands: bool = False
+    resources: Resources = Resources()
     environment: dict[str, str] = {}
+    output_residence: Residence = "managed"
+    log_residence: Residence = "managed"
+    submission_seconds: float = 300
+    execution_seconds: float = 0
+    max_concurrent_jobs: int | None = None
+    retries: dict[str, int] = {}
+
+    @property
+    def label(self) -> str:
+        return self.processor if self.profile is None else f"{self.processor}:{self.profile}"
 
 
-class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A local worker's settings file."""
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """One daemon; `state_dir` is on this machine's own disk, `jobs_dir` where the nodes see it too."""
 
-    worker_id: Annotated[str, Meta(min_length=1, max_length=255, pattern=r"^[^\x00-\x20\x7f/?#]+$")]
+    worker_id: str
     server: str
-    work_dir: str
-    processors: Annotated[dict[str, Processor], Meta(min_length=1)]
+    state_dir: str
+    jobs_dir: str
+    profiles: tuple[Profile, ...]
+    backend: Backend = "slurm"
+    secret: str | None = None
     secret_file: str | None = None
     token_file: str | None = None
-    max_concurrent_jobs: Annotated[int, Meta(ge=1, le=1000)] = 1
-    poll_seconds: Positive = 5
-    stop_seconds: Positive = 5
+    signs: bool = True
+    max_concurrent_jobs: int = 1
+    poll_seconds: float = 5
+    look_seconds: float = 5
+    stop_seconds: float = 5
+    queue_report_seconds: float = 300
+    heartbeat_seconds: float = 120
+    lost_seconds: float = 120
+    command_seconds: float = 30
+    cluster: str | None = None
+    keep_work_dirs: Kept = "never"
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Config(worker_id={self.worker_id!r}, server={self.server!r})"
 
 
-def load(path: Path) -> Config:
-    """The settings of a file; its relative paths are relative to it."""
-    try:
-        table = tomllib.loads(path.read_text())
-        config = msgspec.convert(table, Config)
-    except OSError as error:
-        raise BadConfig(f"{path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadConfig(f"{path} is no TOML: {error}") from error
-    except msgspec.ValidationError as error:
-        raise BadConfig(f"{path}: {error}{_nearest(table)}") from error
-    return msgspec.structs.replace(
-        config,
-        work_dir=str(path.parent.absolute() / config.work_dir),
-        secret_file=_beside(path, config.secret_file),
-        token_file=_beside(path, config.token_file),
-    )
-
-
-def _beside(path: Path, name: str | None) -> str | None:
-    return None if name is None else str(path.parent.absolute() / name)
-
-
-def _nearest(table: dict[str, object]) -> str:
-    known = Config.__struct_fields__
-    unknown = [name for name in table if name not in known]
-    nearest = [(name, near) for name in unknown for near in difflib.get_close_matches(name, known, 1)]
-    return "".join(f"; for {name} write {near}" for name, near in nearest)
+def profile_for(config: Config, processor: str, profile: str | None) -> Profile | None:
+    """The profile that a job asks for; one that asks for no size takes `default`, else the first."""
+    offered = [one for one in config.profiles if one.processor == processor]
+    wanted = [one for one in offered if one.profile == profile]
+    if not wanted and profile is None:
+        wanted = [one for one in offered if one.profile == "default"] or offered
+    return next(iter(wanted or [one for one in offered if one.profile is None]), None)
 
 
 def scheme(config: Config) -> Scheme:
-    """How the worker proves who it is: a secret of the environment or a file, a token of a file, or nothing."""
-    if secret := os.environ.get(SECRET_VARIABLE):
-        return Signed(config.worker_id, secret)
-    if config.secret_file is not None:
-        return Signed(config.worker_id, read_secret(Path(config.secret_file)))
-    if config.token_file is not None:
+    """How the worker proves who it is: a secret of the environment, a file or the configuration, a token, nothing."""
+    if config.token_file is not None and SECRET_VARIABLE not in os.environ:
         return Bearer(read_secret(Path(config.token_file)), config.worker_id)
-    return Unsigned(config.worker_id)
+    kept = None if config.secret_file is None else Path(config.secret_file)
+    secret = os.environ.get(SECRET_VARIABLE) or (config.secret if kept is None else read_secret(kept))
+    if not secret:
+        return Unsigned(config.worker_id)
+    return Signed(config.worker_id, secret) if config.signs else Shown(config.worker_id, secret)
 
 
 def read_secret(path: Path) -> str:

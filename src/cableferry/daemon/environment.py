@@ -1,7 +1,6 @@
 """What a command sees of its job, and which wishes for its environment are refused."""
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -11,9 +10,13 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _DANGEROUS = re.compile(
     r"LD_.*|DYLD_.*|PYTHON.*|PERL.*|RUBY.*|NODE_.*|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|BASH_.*|GCONV_PATH|GIT_.*|GLIBC_.*"
     r"|ENV|IFS|PATH|HOME|SHELL|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|CDPATH|GLOBIGNORE|EDITOR|PAGER|TMPDIR|HOSTALIASES"
-    r"|MALLOC_.*|NLSPATH|LOCPATH|RES_OPTIONS|ZDOTDIR|HPC_.*|EMX2_.*|CABLEFERRY_.*|SLURM_.*|APPTAINER.*|SINGULARITY.*",
+    r"|MALLOC_.*|NLSPATH|LOCPATH|RES_OPTIONS|TERMINFO|OPENSSL_.*|SSL_CERT_.*|CURL_.*|KRB5.*|ZDOTDIR"
+    r"|PMI_.*|PMIX_.*|OMPI_.*|SBATCH_.*|SRUN_.*|HPC_.*|EMX2_.*|CABLEFERRY_.*|SLURM_.*|APPTAINER.*|SINGULARITY.*",
     re.IGNORECASE,
 )
+
+# a kernel takes no longer text in an environment
+_MOST_BYTES = 128 * 1024 - 1024
 
 
 class BadParameters(Exception):
@@ -32,11 +35,12 @@ def places(folder: Path) -> Places:
     return Places(folder / "input", folder / "output", folder / "work")
 
 
-def environment(job_id: str, parameters: bytes, where: Places, given: Mapping[str, str]) -> dict[str, str]:
-    """The whole environment of a command: what the site gives, what the job wishes, what the job is."""
-    text = _plain(parameters)
+def own(job_id: str, parameters: bytes, where: Places) -> dict[str, str]:
+    """What a command sees of its job: what the job wishes, and what it is."""
+    text = plain(parameters)
+    if len(text.encode()) > _MOST_BYTES:
+        raise BadParameters(f"the parameters take more than {_MOST_BYTES} bytes, which no environment holds")
     return {
-        **given,
         **_wishes(text),
         "EMX2_JOB_ID": job_id,
         "HPC_JOB_ID": job_id,
@@ -47,7 +51,27 @@ def environment(job_id: str, parameters: bytes, where: Places, given: Mapping[st
     }
 
 
-def _plain(parameters: bytes) -> str:
+def arguments(parameters: bytes) -> tuple[str, ...]:
+    """The words that a job adds to its container's entrypoint."""
+    said = _said(parameters).get("args")
+    if said is None:
+        return ()
+    if not isinstance(said, list):
+        raise BadParameters("parameters.args is not a list")
+    return tuple(_value(f"args[{place}]", value) for place, value in enumerate(said))
+
+
+def command(parameters: bytes) -> str | None:
+    """The shell command of jobs as they once were; only a site that allows it asks for it."""
+    said = _said(parameters).get("command")
+    return said if isinstance(said, str) and said and "\0" not in said else None
+
+
+def _said(parameters: bytes) -> dict[str, object]:
+    return msgspec.json.decode(plain(parameters), type=dict[str, object] | None) or {}
+
+
+def plain(parameters: bytes) -> str:
     """The parameters as JSON text; some callers send that text inside a JSON string."""
     try:
         value = msgspec.json.decode(parameters)

@@ -1,22 +1,16 @@
-"""The jobs a worker holds: taken, started, looked at, ended, forgotten."""
+"""The jobs that the daemon holds, in its head and in its journal; they never differ."""
 
-import socket
-import time
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 import structlog
 
 from cableferry.client.answers import Job
-from cableferry.core.jobs import State
-from cableferry.daemon import launch, progress
+from cableferry.daemon import launch
 from cableferry.daemon.config import Config
-from cableferry.daemon.decide import Push, Seen, decide, report, stopped
-from cableferry.daemon.journal import Held, Journal, Stage, Stop
-from cableferry.daemon.launch import NotRunnable
-from cableferry.schedulers.protocol import Accepted, Scheduler, Ticket
-from cableferry.wire.emx2.bodies import TransitionBody
-from cableferry.wire.emx2.words import STATES
+from cableferry.daemon.decide import Decision, stopped
+from cableferry.daemon.held import Held, Stage, Stop
+from cableferry.daemon.journal import Journal
 
 log = structlog.get_logger()
 
@@ -24,122 +18,95 @@ log = structlog.get_logger()
 class Holding:
     """Every change is in the journal before anything follows from it."""
 
-    def __init__(self, config: Config, journal: Journal, scheduler: Scheduler) -> None:
+    def __init__(self, config: Config, journal: Journal) -> None:
         self._config = config
         self._journal = journal
-        self._scheduler = scheduler
         self._held = {held.id: held for held in journal.held()}
 
-    def ids(self) -> frozenset[str]:
-        return frozenset(self._held)
+    def __iter__(self) -> Iterator[Held]:
+        return iter(list(self._held.values()))
 
-    @property
-    def busy(self) -> int:
-        """How many jobs take a place."""
-        return sum(held.stage is not Stage.ENDED for held in self._held.values())
+    def get(self, id: str) -> Held | None:
+        return self._held.get(id)
+
+    def ids(self) -> tuple[str, ...]:
+        return tuple(self._held)
+
+    def names(self) -> frozenset[str]:
+        return frozenset(held.name for held in self._held.values())
 
     @property
     def room(self) -> int:
-        return max(0, self._config.max_concurrent_jobs - self.busy)
+        return max(0, self._config.max_concurrent_jobs - sum(held.takes_room for held in self._held.values()))
 
-    def take(self, jobs: Iterable[Job]) -> bool:
+    def take(self, jobs: Iterable[Job], now: float) -> bool:
         """Hold jobs the server gave us; False when an earlier attempt of one has yet to end here."""
-        fenced = []
+        is_all = True
         for job in filter(launch.is_safe, jobs):
             known = self._held.get(job.id)
             if known is None:
                 log.info("job claimed", job=job.id, processor=job.processor, attempt=job.attempt)
-                self._note(launch.held(job, time.time()))
+                attempt = job.attempt if job.attempt > 0 else self._journal.next_attempt(job.id)
+                self.note(Decision(launch.held(self._config, job, attempt, now)))
             elif known.epoch != job.epoch:
-                fenced.append(job.id)
-        self.stop(fenced)
-        return not fenced
+                self.stop([job.id], now)
+                is_all = False
+        return is_all
 
-    def recover(self, jobs: Iterable[Job]) -> None:
-        """Hold jobs the server thinks we have: one that runs here runs on, one that cannot is lost."""
+    def recover(self, jobs: Iterable[Job], now: float) -> None:
+        """Hold jobs the server thinks we have: whether they run is for the scheduler to say."""
         for job in filter(launch.is_safe, jobs):
-            held = launch.held(job, time.time())
-            known = self._scheduler.find(held.name, held.claimed_at).tickets
-            called = known[0].called if known else None
-            log.info("job recovered", job=job.id, called=called)
-            if called is not None:
-                self._note(msgspec.structs.replace(held, called=called, stage=Stage.STARTED), _begun(held, job))
-            elif STATES[job.status] is State.CLAIMED:
-                self._note(held)
-            else:
-                lost = msgspec.structs.replace(held, stage=Stage.ENDED)
-                self._note(lost, [report(lost, State.FAILED, "lost: this worker knows nothing of it any more")])
+            if job.id not in self._held:
+                log.info("job recovered", job=job.id, status=job.status)
+                attempt = job.attempt if job.attempt > 0 else self._journal.last_attempt(job.id)
+                held = launch.held(self._config, job, attempt, now)
+                self.note(Decision(msgspec.structs.replace(held, stage=Stage.INTENT)))
 
-    def stop(self, ids: Collection[str]) -> None:
-        for id_ in self.ids() & set(ids):
-            held = self._held[id_]
-            if held.stop is not Stop.SERVER:
+    def stop(self, ids: Iterable[str], now: float) -> None:
+        for id_ in ids:
+            held = self._held.get(id_)
+            if held is not None and held.stop is not Stop.SERVER and held.stage is not Stage.DONE:
                 log.info("job to be stopped", job=held.id)
-                self._note(stopped(held, Stop.SERVER, time.time()))
+                self.note(Decision(stopped(held, Stop.SERVER, now)))
 
-    def advance(self) -> None:
-        """Do for every job what is next."""
-        for held in list(self._held.values()):
-            match held.stage:
-                case Stage.CLAIMED if held.stop is Stop.SERVER:
-                    self._note(msgspec.structs.replace(held, stage=Stage.ENDED))
-                case Stage.CLAIMED:
-                    self._launch(held)
-                case Stage.STARTED:
-                    self._look(held)
-                case Stage.ENDED:
-                    pass
+    def note(self, decision: Decision) -> None:
+        known = self._held.get(decision.held.id)
+        if known != decision.held or decision.reports:
+            self._journal.note(decision.held, decision.reports)
+            self._held[decision.held.id] = decision.held
+            _tell(known, decision.held)
 
-    def forget_told(self) -> None:
-        """Let go of ended jobs about which nothing is left to tell."""
+    def forget_told(self) -> list[Held]:
+        """Let go of jobs about which nothing is left to tell; what they were is given back."""
         untold = self._journal.untold()
-        for held in list(self._held.values()):
-            if held.stage is Stage.ENDED and (held.id not in untold or held.stop is Stop.SERVER):
-                self._journal.forget(held.id)
-                del self._held[held.id]
-
-    def _launch(self, held: Held) -> None:
-        try:
-            submission = self._scheduler.submit(launch.order(self._config, held))
-        except NotRunnable as error:
-            self._refuse(held, str(error))
-            return
-        if not isinstance(submission, Accepted):
-            self._refuse(held, submission.reason)
-            return
-        called = submission.ticket.called
-        log.info("job started", job=held.id, called=called)
-        started = msgspec.structs.replace(held, stage=Stage.STARTED, called=called)
-        self._note(started, _begun(started))
-
-    def _refuse(self, held: Held, reason: str) -> None:
-        log.warning("job not started", job=held.id, reason=reason)
-        ended = msgspec.structs.replace(held, stage=Stage.ENDED)
-        self._note(ended, [report(ended, State.FAILED, reason)])
-
-    def _look(self, held: Held) -> None:
-        ticket = Ticket(held.name, held.called or "")
-        sighting = self._scheduler.sight([ticket], time.time()).jobs[held.name]
-        output = launch.places(self._config, held).output
-        # read after the sighting, so that the last line of an ended job is among them
-        read = progress.read(output, held.progress_offset)
-        seen = Seen(sighting, time.time(), read.lines, read.offset, str(output), self._config.stop_seconds)
-        decision = decide(held, seen)
-        if decision.push is not None:
-            self._scheduler.cancel(ticket, decision.push is Push.KILL)
-        if decision.held != held:
-            self._note(decision.held, decision.reports)
-        if decision.held.stage is Stage.ENDED:
-            log.info("job ended", job=held.id, exit_code=sighting.exit_code, signal=sighting.signal)
-
-    def _note(self, held: Held, reports: Iterable[TransitionBody] = ()) -> None:
-        self._journal.note(held, reports)
-        self._held[held.id] = held
+        gone = [held for held in self if held.stage is Stage.DONE]
+        gone = [held for held in gone if held.id not in untold or held.stop is Stop.SERVER]
+        for held in gone:
+            self._journal.forget(held.id)
+            del self._held[held.id]
+        return gone
 
 
-def _begun(held: Held, job: Job | None = None) -> list[TransitionBody]:
-    """What is told of a started job, as far as the server does not know it."""
-    known = State.CLAIMED if job is None else STATES[job.status]
-    submitted = report(held, State.SUBMITTED, f"local process {held.called}")
-    running = report(held, State.RUNNING, f"running on {socket.gethostname()}")
-    return {State.CLAIMED: [submitted, running], State.SUBMITTED: [running]}.get(known, [])
+def _tell(old: Held | None, new: Held) -> None:
+    """One line for each step of a job, so that one query of the log tells its story."""
+    if old is None or old.stage is new.stage:
+        return
+    match new.stage:
+        case Stage.SUBMITTED:
+            log.info("job submitted", job=new.id, called=new.called, name=new.name)
+        case Stage.STARTED:
+            log.info("job started", job=new.id, called=new.called)
+        case Stage.ENDED:
+            end = new.end
+            log.info(
+                "job ended",
+                job=new.id,
+                called=new.called,
+                ending=None if end is None else end.ending,
+                exit_code=None if end is None else end.exit_code,
+                signal=None if end is None else end.signal,
+            )
+        case Stage.DONE if new.called is None and new.stop is not Stop.SERVER:
+            log.warning("job not started", job=new.id, reason=new.remark)
+        case _:
+            pass

@@ -2,44 +2,12 @@
 
 import sqlite3
 from collections.abc import Iterable
-from enum import StrEnum
 from pathlib import Path
 
 import msgspec
 
+from cableferry.daemon.held import Held
 from cableferry.wire.emx2.bodies import TransitionBody
-
-
-class Stage(StrEnum):
-    """How far a held job is; an ended one waits only for its last report to be taken."""
-
-    CLAIMED = "claimed"
-    STARTED = "started"
-    ENDED = "ended"
-
-
-class Stop(StrEnum):
-    """Who wants the job to end: its server, or its own time."""
-
-    SERVER = "server"
-    TIME = "time"
-
-
-class Held(msgspec.Struct, frozen=True):
-    """One job this worker holds."""
-
-    id: str
-    name: str
-    processor: str
-    stage: Stage = Stage.CLAIMED
-    epoch: int | None = None
-    parameters: str = "null"
-    timeout_seconds: int | None = None
-    claimed_at: float = 0
-    called: str | None = None
-    progress_offset: int = 0
-    stop: Stop | None = None
-    stop_at: float | None = None
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -54,6 +22,7 @@ _TABLES = """
 create table if not exists held (id text primary key, body blob not null) without rowid, strict;
 create table if not exists outbox (
   number integer primary key autoincrement, job text not null, body blob not null) strict;
+create table if not exists attempts (job text primary key, number integer not null) without rowid, strict;
 create table if not exists facts (name text primary key, value text not null) without rowid, strict;
 """
 
@@ -110,3 +79,14 @@ class Journal:
         self._db.execute("insert or ignore into facts values (?, ?)", (name, first))
         (value,) = self._db.execute("select value from facts where name = ?", (name,)).fetchone()
         return str(value)
+
+    def next_attempt(self, job: str) -> int:
+        """The number of an attempt, for servers that do not number them."""
+        self._db.execute(
+            "insert into attempts values (?, 1) on conflict (job) do update set number = number + 1", (job,)
+        )
+        return self.last_attempt(job)
+
+    def last_attempt(self, job: str) -> int:
+        row = self._db.execute("select number from attempts where job = ?", (job,)).fetchone()
+        return 1 if row is None else int(row[0])

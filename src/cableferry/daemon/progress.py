@@ -36,6 +36,18 @@ def read(output_dir: Path, offset: int) -> Read:
     return Read(tuple(line for line in parsed if line is not None), offset + end)
 
 
+def rest(output_dir: Path, offset: int, is_over: bool) -> Read:
+    """All the new lines; of a job that is over, half a line is a line too."""
+    lines: list[Line] = []
+    while (found := read(output_dir, offset)).offset > offset:
+        lines += found.lines
+        offset = found.offset
+    if is_over and (half := _parse(_behind(output_dir / FILE, offset))) is not None:
+        lines.append(half)
+        offset += len(_behind(output_dir / FILE, offset))
+    return Read(tuple(lines), offset)
+
+
 def _behind(path: Path, offset: int) -> bytes:
     try:
         # a command may put anything there: a pipe must not hold us up

@@ -15,21 +15,22 @@ from cableferry.wire.emx2.bodies import Capability, RegisterBody, SessionBody
 log = structlog.get_logger()
 
 
-def register(client: Emx2, config: Config, session: str) -> Upstream:
-    """The server as this worker talks to it from now on."""
+def register(client: Emx2, config: Config, session: str | None) -> Upstream:
+    """The server as this worker talks to it from now on; without a session, beside a daemon that has one."""
     answer = client.register(_body(config, session))
     log.info("worker registered", worker=config.worker_id, server=client.base_url, is_plain=answer.extensions is None)
     if answer.extensions is None:
         client.speak_for(None)
-        return Plain(client, config.worker_id, tuple(config.processors), config.poll_seconds)
+        return Plain(client, config)
     client.speak_for(session if answer.extensions.sessions else None)
     return Synced(client, config.worker_id, answer.extensions)
 
 
-def _body(config: Config, session: str) -> RegisterBody:
+def _body(config: Config, session: str | None) -> RegisterBody:
     capabilities = [
-        Capability(name, None, processor.max_concurrent_jobs or config.max_concurrent_jobs)
-        for name, processor in config.processors.items()
+        Capability(profile.processor, profile.profile, profile.max_concurrent_jobs or config.max_concurrent_jobs)
+        for profile in config.profiles
     ]
     host = socket.gethostname()
-    return RegisterBody(config.worker_id, host, capabilities, SessionBody(session, host, os.getpid()))
+    named = None if session is None else SessionBody(session, host, os.getpid())
+    return RegisterBody(config.worker_id, host, capabilities, named)

@@ -1,6 +1,7 @@
 """A server with the plain protocol: one call per thing."""
 
 import contextlib
+import time
 from collections.abc import Collection, Iterator
 
 import msgspec
@@ -9,6 +10,7 @@ from cableferry.client import errors
 from cableferry.client.answers import Job
 from cableferry.client.emx2 import Emx2, Filter
 from cableferry.core.jobs import HELD, State
+from cableferry.daemon.config import Config
 from cableferry.daemon.journal import Entry
 from cableferry.daemon.upstreams.protocol import Get, Give
 from cableferry.wire.emx2.words import WORDS
@@ -19,17 +21,24 @@ _READY = WORDS[State.READY]
 class Plain:
     """One worker at one server."""
 
-    def __init__(self, client: Emx2, worker_id: str, processors: Collection[str], poll_seconds: float) -> None:
+    def __init__(self, client: Emx2, config: Config) -> None:
         self._client = client
-        self._worker_id = worker_id
-        self._processors = tuple(processors)
-        self._poll_seconds = poll_seconds
+        self._worker_id = config.worker_id
+        self._profiles = config.profiles
+        self._poll_seconds = config.poll_seconds
+        self._heartbeat_seconds = config.heartbeat_seconds
+        self._beat_at = -config.heartbeat_seconds
 
     def exchange(self, give: Give) -> Get:
         told = frozenset(map(self._tell, give.reports))
         stop = frozenset(filter(self._is_over, give.holding))
-        self._client.heartbeat(self._worker_id)
+        self._beat()
         return Get(told, tuple(self._claim(give.room)), stop)
+
+    def _beat(self) -> None:
+        if time.monotonic() - self._beat_at >= self._heartbeat_seconds:
+            self._client.heartbeat(self._worker_id)
+            self._beat_at = time.monotonic()
 
     def wait(self, processor: str) -> bool:
         """Such a server does not let us hang on: the next cycle asks."""
@@ -57,8 +66,9 @@ class Plain:
         return job is not None and (job.is_final or job.worker_id not in (None, self._worker_id))
 
     def _claim(self, room: int) -> Iterator[Job]:
-        for processor in self._processors:
-            for job in self._client.poll(Filter(_READY, processor)) if room else ():
+        for profile in self._profiles:
+            wanted = Filter(_READY, profile.processor, profile.profile)
+            for job in self._client.poll(wanted) if room else ():
                 try:
                     yield self._client.claim(job.id, self._worker_id)
                 except (errors.Conflict, errors.NotFound):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cableferry.client.schemes import Bearer, Signed, Unsigned
-from cableferry.daemon import config
+from cableferry.daemon import config, worker_file
 
 TEXT = 'worker_id = "w1"\nserver = "http://127.0.0.1:1"\nwork_dir = "jobs"\n[processors.echo]\ncommand = ["true"]\n'
 
@@ -22,7 +22,7 @@ def _secret(folder: Path, mode: int = 0o600) -> None:
 
 
 def test_relative_paths_begin_beside_the_file(tmp_path: Path) -> None:
-    assert config.load(_file(tmp_path)).work_dir == str(tmp_path / "jobs")
+    assert worker_file.load(_file(tmp_path)).jobs_dir == str(tmp_path / "jobs")
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def test_relative_paths_begin_beside_the_file(tmp_path: Path) -> None:
 )
 def test_a_bad_file_says_what_to_change(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(config.BadConfig, match=why):
-        config.load(_file(tmp_path, text))
+        worker_file.load(_file(tmp_path, text))
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(config.BadConfig, match=r"none\.toml cannot be read"):
-        config.load(tmp_path / "none.toml")
+        worker_file.load(tmp_path / "none.toml")
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_the_file_says_how_the_worker_proves_itself(tmp_path: Path, line: str, scheme: object) -> None:
     _secret(tmp_path)
 
-    assert config.scheme(config.load(_file(tmp_path, line + TEXT))) == scheme
+    assert config.scheme(worker_file.load(_file(tmp_path, line + TEXT))) == scheme
 
 
 def test_the_environments_secret_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(config.SECRET_VARIABLE, "other")
 
-    assert config.scheme(config.load(_file(tmp_path, 'secret_file = "none"\n' + TEXT))) == Signed("w1", "other")
+    assert config.scheme(worker_file.load(_file(tmp_path, 'secret_file = "none"\n' + TEXT))) == Signed("w1", "other")
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604])

@@ -1,0 +1,62 @@
+"""Opens a daemon with the scheduler that its configuration names, and runs it until a signal."""
+
+import signal
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cableferry.daemon.config import Config
+    from cableferry.daemon.loop import Daemon
+    from cableferry.schedulers.protocol import Scheduler
+
+
+def opened(config: "Config") -> "Daemon":
+    from cableferry.daemon.config import scheme
+    from cableferry.daemon.loop import Daemon
+
+    return Daemon(config, scheme(config), scheduler(config))
+
+
+def scheduler(config: "Config") -> "Scheduler":
+    from cableferry.daemon import launch
+    from cableferry.schedulers.local import Local
+    from cableferry.schedulers.simulated import Simulated
+    from cableferry.schedulers.slurm.scheduler import Place, Slurm
+
+    folder = Path(config.jobs_dir) / launch.RUNS
+    match config.backend:
+        case "slurm":
+            return Slurm(Place(folder, launch.prefix(config), config.command_seconds, config.cluster))
+        case "local":
+            return Local(folder)
+        case "simulate":
+            return Simulated()
+
+
+def register(config: "Config") -> None:
+    """Make the worker known, beside a daemon that may run."""
+    from cableferry.client import emx2
+    from cableferry.client.patience import Patience
+    from cableferry.daemon import registering
+    from cableferry.daemon.config import scheme
+
+    client = emx2.connect(config.server, scheme(config), Patience(tries=3, most_seconds=2))
+    try:
+        registering.register(client, config, None)
+    finally:
+        client.close()
+
+
+def run(daemon: "Daemon") -> None:
+    """Until SIGTERM or Ctrl-C."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        daemon.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    with ThreadPoolExecutor(1) as pool:
+        # not in this thread: a handler must not wait for a lock that the code it interrupts holds
+        pool.submit(daemon.run).result()

@@ -1,0 +1,183 @@
+"""Looks whether everything that a daemon will need is there, and says what to do about what is not."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from cableferry.client import emx2
+from cableferry.client.errors import Trouble
+from cableferry.client.patience import Patience
+from cableferry.daemon import launch
+from cableferry.daemon.config import BadConfig, Config, Profile, scheme
+from cableferry.schedulers.protocol import Order
+from cableferry.schedulers.slurm import commands, runs
+from cableferry.schedulers.slurm.scheduler import sbatch
+
+_LEAST_BYTES = 2**30
+_MOST_SKEW_SECONDS = 60.0
+_OLDEST_SLURM = (20, 11)
+_OLDEST_APPTAINER = (1, 1)
+_PROGRAMS = ("sbatch", "squeue", "scancel", "scontrol")
+_PATIENCE = Patience(tries=2, most_seconds=1)
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing looked at: what was found, and what to do if that is not good."""
+
+    what: str
+    is_ok: bool
+    found: str
+    advice: str = ""
+
+
+def findings(config: Config) -> Iterator[Finding]:
+    """Each as soon as it is known; the first ones are what the others stand on."""
+    yield from _configuration(config)
+    yield from _server(config)
+    yield from _folders(config)
+    if config.backend == "slurm":
+        yield from _slurm(config)
+    for profile in config.profiles if config.backend != "simulate" else ():
+        yield from _profile(config, profile)
+
+
+def _configuration(config: Config) -> Iterator[Finding]:
+    for warning in config.warnings:
+        yield Finding("configuration", False, warning, "run the command that it names")
+    is_some = bool(config.profiles)
+    found = f"worker {config.worker_id}, {len(config.profiles)} profiles"
+    yield Finding(
+        "configuration", is_some, found, "" if is_some else "name at least one profile: without, no job comes"
+    )
+
+
+def _server(config: Config) -> Iterator[Finding]:
+    try:
+        client = emx2.connect(config.server, scheme(config), _PATIENCE)
+    except BadConfig as error:
+        yield Finding("secret", False, str(error), "let the daemon's user alone read the file")
+        return
+    try:
+        skew = client.skew_seconds()
+        client.poll(emx2.Filter("PENDING"))
+        yield Finding("server", True, f"{config.server} answers and knows us")
+        yield _skew(skew)
+    except Trouble as trouble:
+        advice = "check the address, the proxy settings, the firewall towards outside, and the worker's secret"
+        yield Finding("server", False, f"{config.server}: {trouble}", advice)
+    finally:
+        client.close()
+
+
+def _skew(skew: float | None) -> Finding:
+    if skew is None:
+        return Finding("clock", True, "the server does not say its time")
+    is_ok = abs(skew) < _MOST_SKEW_SECONDS
+    return Finding(
+        "clock", is_ok, f"{skew:+.1f} s to the server's", "" if is_ok else "let chrony or ntpd set this clock"
+    )
+
+
+def _folders(config: Config) -> Iterator[Finding]:
+    yield _folder("state", Path(config.state_dir), "give the daemon's user a folder on this machine's own disk")
+    if config.backend != "simulate":
+        advice = "set apptainer.tmp_dir to a folder that this user may write in and that every node sees"
+        yield _folder("jobs", Path(config.jobs_dir), advice)
+
+
+def _folder(what: str, folder: Path, advice: str) -> Finding:
+    """Written in, linked in as the fence does it, and with room left."""
+    probe = folder / f".check-{os.getpid()}"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        probe.mkdir()
+        (probe / "a").write_bytes(b"x")
+        os.link(probe / "a", probe / "b")
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return Finding(what, False, f"{folder}: {error.strerror}", advice)
+    finally:
+        shutil.rmtree(probe, ignore_errors=True)
+    is_ok = free >= _LEAST_BYTES
+    return Finding(what, is_ok, f"{folder}, {free / 2**30:.1f} GiB free", "" if is_ok else "make room on that disk")
+
+
+def _slurm(config: Config) -> Iterator[Finding]:
+    missing = [name for name in _PROGRAMS if shutil.which(name) is None]
+    if missing:
+        advice = "install Slurm's client commands, or put their folder into PATH"
+        yield Finding("slurm", False, f"{', '.join(missing)} not found in PATH", advice)
+        return
+    ran = commands.run(("sbatch", "--version"), config.command_seconds)
+    version = _version(ran.out)
+    is_ok = version >= _OLDEST_SLURM
+    yield Finding("slurm", is_ok, ran.out.strip() or ran.trouble, "" if is_ok else "Slurm 20.11 or later is needed")
+    ping = commands.run(("scontrol", "ping"), config.command_seconds)
+    yield Finding("slurmctld", ping.is_ok, ping.out.strip() or ping.trouble, "" if ping.is_ok else "ask the site")
+    asked = commands.run(("sacct", "--noheader", "--starttime=now"), config.command_seconds)
+    found = "sacct answers" if asked.is_ok else f"{asked.trouble}: ends are read from squeue and the jobs' own notes"
+    yield Finding("accounting", True, found)
+
+
+def _profile(config: Config, profile: Profile) -> Iterator[Finding]:
+    what = f"profile {profile.label}"
+    if (fault := _fault(profile)) is not None:
+        yield Finding(what, False, fault[0], fault[1])
+        return
+    if config.backend == "local":
+        yield Finding(what, True, f"runs {profile.command[0]}")
+    elif shutil.which("sbatch") is not None:
+        yield _rehearsed(config, profile)
+
+
+def _fault(profile: Profile) -> tuple[str, str] | None:
+    """What is wrong with what the profile runs, and what to do about it."""
+    if profile.container is not None:
+        return _container_fault(profile)
+    if not profile.command:
+        return "names neither an entrypoint nor an image", "set host_entrypoint, or sif_image and container_entrypoint"
+    if shutil.which(profile.command[0]) is None:
+        return f"{profile.command[0]} is no program here", "check its path and that it may be executed"
+    return None
+
+
+def _container_fault(profile: Profile) -> tuple[str, str] | None:
+    container = profile.container
+    if container is None or not os.access(container.image, os.R_OK):
+        image = "" if container is None else container.image
+        return f"image {image} cannot be read", "bring it there, or correct sif_image"
+    if not container.entrypoint and not profile.takes_commands:
+        return "names no command in its image", "set container_entrypoint"
+    ran = commands.run((container.program, "--version"), 30)
+    if not ran.is_ok:
+        return f"{container.program}: {ran.trouble}", "install Apptainer, or name it by apptainer.command"
+    if _version(ran.out) < _OLDEST_APPTAINER:
+        return f"{ran.out.strip()} reads what jobs say with a shell", "Apptainer 1.1 or later is needed"
+    return None
+
+
+def _rehearsed(config: Config, profile: Profile) -> Finding:
+    """What Slurm says of such a job, which it does not run."""
+    what = f"profile {profile.label}"
+    run = Path(config.jobs_dir) / launch.RUNS / f".check-{os.getpid()}"
+    order = Order("cf-check", ("true",), str(run), str(run), {}, profile.resources, "check")
+    try:
+        runs.prepare(run, order)
+        first, *rest = sbatch(order, run, () if config.cluster is None else (f"--clusters={config.cluster}",))
+        ran = commands.run((first, "--test-only", *rest), config.command_seconds)
+    except OSError as error:
+        return Finding(what, False, f"{run}: {error.strerror}", "see the row of jobs")
+    finally:
+        shutil.rmtree(run, ignore_errors=True)
+    if ran.is_ok:
+        return Finding(what, True, ran.trouble.removeprefix("sbatch: "))
+    return Finding(what, False, ran.trouble, "correct partition, account, qos, cpus, memory, time, gres or sbatch_args")
+
+
+def _version(text: str) -> tuple[int, ...]:
+    found = re.search(r"(\d+)\.(\d+)", text)
+    return (0,) if found is None else (int(found[1]), int(found[2]))

@@ -1,0 +1,66 @@
+"""Talks with the server, one exchange after the other, and bears it when there is no answer."""
+
+import msgspec
+import structlog
+
+from cableferry.client.answers import Job
+from cableferry.client.emx2 import Emx2
+from cableferry.client.errors import Refused, Trouble
+from cableferry.daemon import registering
+from cableferry.daemon.config import Config
+from cableferry.daemon.upstreams.protocol import Get, Give, Upstream
+
+log = structlog.get_logger()
+
+# after these we are not the daemon of this worker, or the server does not know that we are
+UNREGISTERED = frozenset({"unknown-worker", "session-revoked", "session-conflict", "not-found"})
+
+
+class Talked(msgspec.Struct, frozen=True):
+    """What one exchange brought; with a trouble, nothing of it may have happened."""
+
+    got: Get = Get()
+    mine: tuple[Job, ...] = ()
+    trouble: str | None = None
+    kind: str | None = None
+    pause_seconds: float = 0
+
+
+class Conversation:
+    """With one server, as one worker in one session."""
+
+    def __init__(self, config: Config, client: Emx2, session: str) -> None:
+        self._config = config
+        self._client = client
+        self._session = session
+        self.upstream: Upstream | None = None
+
+    def exchange(self, give: Give, is_sure: bool) -> Talked:
+        """Unless we are sure what the server thinks we hold, ask for that first."""
+        try:
+            upstream = self._registered()
+            mine = () if is_sure else tuple(upstream.mine(give.holding))
+            known = (*give.holding, *(job.id for job in mine))
+            got = upstream.exchange(msgspec.structs.replace(give, holding=known))
+        except Trouble as trouble:
+            kind = trouble.kind if isinstance(trouble, Refused) else trouble.word
+            if kind in UNREGISTERED:
+                self.upstream = None
+            return Talked(trouble=str(trouble), kind=kind)
+        return Talked(got, mine, pause_seconds=upstream.pause_seconds(bool(known)))
+
+    def _registered(self) -> Upstream:
+        if self.upstream is None:
+            self.upstream = registering.register(self._client, self._config, self._session)
+        return self.upstream
+
+    def has_news(self, processor: str) -> bool:
+        """Whether a job waits, asked for as long as the server lets us hang on."""
+        upstream = self.upstream
+        if upstream is None:
+            return False
+        try:
+            return upstream.wait(processor)
+        except Trouble:
+            # the exchange meets the same trouble and says so
+            return False

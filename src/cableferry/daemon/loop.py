@@ -1,0 +1,318 @@
+"""One daemon from its start until it is told to stop: look, decide, act, wait; its jobs go on without it."""
+
+import contextlib
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+import structlog
+
+from cableferry.client import emx2
+from cableferry.client.patience import Patience
+from cableferry.client.schemes import Scheme
+from cableferry.daemon import launch, progress, standing
+from cableferry.daemon.act import Hands, failed
+from cableferry.daemon.config import Config, profile_for
+from cableferry.daemon.conversation import UNREGISTERED, Conversation, Talked
+from cableferry.daemon.crew import Crew
+from cableferry.daemon.decide import Decision, Limits, Seen, decide
+from cableferry.daemon.held import Held, Stage
+from cableferry.daemon.holding import Holding
+from cableferry.daemon.journal import Journal
+from cableferry.daemon.outcomes import Cancelled, Outcome, fold
+from cableferry.daemon.sole import Sole
+from cableferry.daemon.standing import Standing
+from cableferry.daemon.upstreams.protocol import Give
+from cableferry.schedulers.protocol import Phase, Scheduler, Sighting, Snapshot, Ticket
+
+log = structlog.get_logger()
+
+TICK_SECONDS = 0.2
+SOON_SECONDS = 1.0
+_FRESH_SECONDS = 20.0
+_MOST_TROUBLE_SECONDS = 30.0
+_CREW = 8
+_WRITING = (Phase.RUNNING, Phase.ENDED, Phase.GONE)
+_LEAVING_SECONDS = 1.0
+# few tries: while they last nothing else is told
+_PATIENCE = Patience(tries=3, most_seconds=1)
+
+Message = Talked | Snapshot | tuple[str, Outcome] | None
+
+
+class Daemon:
+    """Everything that changes is changed by one thread, which waits for nobody: others look, talk and act for it."""
+
+    def __init__(self, config: Config, scheme: Scheme, scheduler: Scheduler) -> None:
+        state = Path(config.state_dir)
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._sole = Sole(state, None if config.backend == "simulate" else Path(config.jobs_dir))
+        self._config = config
+        self._scheduler = scheduler
+        self._journal = Journal(state / "journal.db")
+        self._session = self._journal.fact("session", str(uuid.uuid4()))
+        self._holding = Holding(config, self._journal)
+        self._hands = Hands(config, scheduler)
+        self._stopping = threading.Event()
+        self._client = emx2.connect(config.server, scheme, _PATIENCE, self._stopping.wait)
+        self._conversation = Conversation(config, self._client, self._session)
+        self._inbox: SimpleQueue[Message] = SimpleQueue()
+        self._voice: Crew[Talked] = Crew(1, lambda name, talked: self._inbox.put(talked))
+        self._eyes: Crew[Snapshot] = Crew(1, lambda name, seen: self._inbox.put(seen))
+        self._crew: Crew[Outcome] = Crew(_CREW, lambda name, outcome: self._inbox.put((name, outcome)))
+        self._began = time.time()
+        self._server_trouble: str | None = None
+        self._scheduler_trouble: str | None = None
+        self._is_sure = False
+        self._is_awake = True
+        self._may_submit = False
+        self._troubles = 0
+        self._claimed = 0
+        self._talk_due = self._look_due = self._pass_due = self._stand_due = 0.0
+        self._looked_at = 0.0
+        self._strangers: frozenset[Ticket] = frozenset()
+
+    def stop(self) -> None:
+        """From a signal or another thread: end the loop, leave the jobs."""
+        self._stopping.set()
+        self._inbox.put(None)
+
+    def run(self) -> None:
+        """Until it is stopped: neither a refusal nor silence of a server or a scheduler is a reason to go."""
+        for processor in sorted({profile.processor for profile in self._config.profiles}):
+            threading.Thread(target=self._listen, args=(processor,), daemon=True).start()
+        standing.notify("READY=1")
+        while not self._stopping.is_set():
+            self._begin(time.monotonic())
+            with contextlib.suppress(Empty):
+                self._take(self._inbox.get(timeout=TICK_SECONDS))
+        self._leave()
+
+    def once(self) -> str | None:
+        """One cycle to its end; what went wrong with the server or the scheduler, if anything did."""
+        self._talk(self._holding.room)
+        self._settle()
+        self._look()
+        self._settle()
+        if self._server_trouble is None:
+            while self._journal.outbox(1) and self._server_trouble is None:
+                self._talk(0)
+                self._settle()
+        trouble = self._server_trouble or self._scheduler_trouble
+        self._leave()
+        return trouble
+
+    def _settle(self) -> None:
+        """Until everything begun has been done and what follows from it as well."""
+        self._consider_all({})
+        while self._voice.busy or self._eyes.busy or self._crew.busy:
+            self._take(self._inbox.get())
+
+    def _leave(self) -> None:
+        """What is being submitted right now is better known than found again, but nobody is waited for long."""
+        end = time.monotonic() + _LEAVING_SECONDS
+        while self._crew.busy and (left := end - time.monotonic()) > 0:
+            with contextlib.suppress(Empty):
+                self._take(self._inbox.get(timeout=left))
+        self._stand()
+        standing.notify("STOPPING=1")
+        log.info("worker stopped", worker=self._config.worker_id, left_running=len(self._holding.ids()))
+        self._client.close()
+        self._journal.close()
+        self._sole.release()
+
+    def _begin(self, now: float) -> None:
+        """Let others begin what is due."""
+        has_reports = self._troubles == 0 and bool(self._journal.outbox(1))
+        if not self._voice.busy and (now >= self._talk_due or has_reports or (self._is_awake and not self._troubles)):
+            self._is_awake = False
+            self._talk(self._holding.room)
+        if not self._eyes.busy and now >= self._look_due:
+            self._look()
+        if now >= self._pass_due:
+            self._pass_due = now + SOON_SECONDS
+            self._consider_all({})
+        if now >= self._stand_due:
+            self._stand_due = now + 2
+            self._stand()
+
+    def _talk(self, room: int) -> None:
+        give = Give(tuple(self._journal.outbox()), self._holding.ids(), room)
+        is_sure, self._is_sure = self._is_sure, False
+        self._voice.take("server", lambda: self._conversation.exchange(give, is_sure), lambda why: Talked(trouble=why))
+
+    def _look(self) -> None:
+        tickets = [held.ticket for held in self._holding if held.stage in (Stage.SUBMITTED, Stage.STARTED)]
+        known = [ticket for ticket in tickets if ticket is not None]
+        now, self._looked_at = time.time(), time.monotonic()
+        self._eyes.take(
+            "scheduler",
+            lambda: self._scheduler.sight(known, now),
+            lambda why: Snapshot(False, now, trouble=why),
+        )
+
+    def _take(self, message: Message) -> None:
+        match message:
+            case Talked():
+                self._voice.done("server")
+                self._heard(message)
+            case Snapshot():
+                self._eyes.done("scheduler")
+                self._saw(message)
+            case (str(id_), outcome):
+                self._crew.done(id_)
+                self._did(id_, outcome)
+            case None:
+                self._is_awake = True
+
+    def _heard(self, talked: Talked) -> None:
+        now = time.time()
+        if talked.trouble is not None:
+            self._bear(talked)
+            return
+        if self._troubles:
+            log.info("server is back", worker=self._config.worker_id)
+        self._troubles, self._may_submit, self._server_trouble = 0, True, None
+        self._journal.told(talked.got.told)
+        self._holding.recover(talked.mine, now)
+        self._is_sure = self._holding.take(talked.got.claimed, now)
+        self._holding.stop(talked.got.stop, now)
+        self._claimed += len(talked.got.claimed)
+        for held in self._holding.forget_told():
+            self._crew.take(f"clean {held.id}", _cleaning(self._hands, held), lambda why: Cancelled())
+        self._talk_due = time.monotonic() + talked.pause_seconds
+        self._consider_all({})
+
+    def _bear(self, talked: Talked) -> None:
+        """Go on without the server for a while; whoever took our place must not find us submitting."""
+        self._server_trouble = talked.trouble
+        log.warning("server in trouble", worker=self._config.worker_id, reason=talked.trouble)
+        if talked.kind in UNREGISTERED:
+            self._may_submit = False
+        self._troubles += 1
+        self._talk_due = time.monotonic() + min(_MOST_TROUBLE_SECONDS, 2.0 ** min(self._troubles, 5))
+
+    def _saw(self, snapshot: Snapshot) -> None:
+        took = time.monotonic() - self._looked_at
+        self._look_due = time.monotonic() + max(5 * took, self._look_seconds())
+        if snapshot.trouble != self._scheduler_trouble:
+            self._scheduler_trouble = snapshot.trouble
+            if snapshot.trouble is None:
+                log.info("scheduler is back", worker=self._config.worker_id)
+            else:
+                log.warning("scheduler in trouble", worker=self._config.worker_id, reason=snapshot.trouble)
+        if snapshot.is_ok:
+            self._end_orphans(snapshot)
+            self._consider_all(snapshot.jobs)
+
+    def _look_seconds(self) -> float:
+        """Sooner while jobs are young, since most that will go wrong goes wrong at once."""
+        now = time.time()
+        is_fresh = any(now - (held.submitted_at or 0) < _FRESH_SECONDS for held in self._holding)
+        return min(self._config.look_seconds, SOON_SECONDS) if is_fresh else self._config.look_seconds
+
+    def _end_orphans(self, snapshot: Snapshot) -> None:
+        """Living jobs under our names that belong to nothing we hold, twice in a row and when the server knows us."""
+        names = self._holding.names()
+        strangers = frozenset(ticket for ticket in snapshot.strangers if ticket.name not in names)
+        for ticket in strangers & self._strangers if self._may_submit and self._is_sure else ():
+            log.warning("orphan cancelled", name=ticket.name, called=ticket.called)
+            self._crew.take(f"orphan {ticket.called}", _cancelling(self._hands, ticket), lambda why: Cancelled())
+        self._strangers = strangers
+
+    def _did(self, id_: str, outcome: Outcome) -> None:
+        held = self._holding.get(id_)
+        if held is None:
+            return
+        ending = "" if held.end is None else str(held.end.ending)
+        profile = profile_for(self._config, held.processor, held.profile)
+        retries = 0 if profile is None else profile.retries.get(ending, 0)
+        self._apply(fold(held, outcome, time.time(), retries))
+        if (new := self._holding.get(id_)) is not None:
+            self._consider(new, None)
+        if new is not None and new.stage is Stage.SUBMITTED and held.stage is Stage.INTENT:
+            self._look_due = min(self._look_due, time.monotonic() + SOON_SECONDS / 2)
+
+    def _consider_all(self, jobs: Mapping[str, Sighting]) -> None:
+        for held in self._holding:
+            self._consider(held, jobs.get(held.name))
+
+    def _consider(self, held: Held, sighting: Sighting | None) -> None:
+        if held.stage is Stage.READY and not self._may_submit:
+            return
+        decision = decide(held, self._seen(held, sighting))
+        self._apply(decision)
+        if decision.effect is None and decision.held.stage is not held.stage:
+            self._consider(decision.held, None)
+
+    def _apply(self, decision: Decision) -> None:
+        self._holding.note(decision)
+        if (effect := decision.effect) is not None:
+            held = decision.held
+            self._crew.take(held.id, lambda: self._hands.perform(effect, held), lambda why: failed(effect, why))
+
+    def _seen(self, held: Held, sighting: Sighting | None) -> Seen:
+        read = progress.Read((), held.progress_offset)
+        if sighting is not None and sighting.phase in _WRITING and self._config.backend != "simulate":
+            # read after the sighting, so that the last line of an ended job is among them
+            output = launch.places(self._config, held).output
+            read = progress.rest(output, held.progress_offset, sighting.phase is not Phase.RUNNING)
+        is_busy = self._crew.is_busy(held.id)
+        return Seen(time.time(), sighting, read.lines, read.offset, self._limits(held), is_busy)
+
+    def _limits(self, held: Held) -> Limits:
+        config = self._config
+        profile = profile_for(config, held.processor, held.profile)
+        return Limits(
+            config.stop_seconds,
+            300 if profile is None else profile.submission_seconds,
+            0 if profile is None else profile.execution_seconds,
+            config.lost_seconds,
+            config.queue_report_seconds,
+        )
+
+    def _stand(self) -> None:
+        said = Standing(
+            self._config.worker_id,
+            self._config.server,
+            self._began,
+            time.time(),
+            self._server_trouble,
+            self._scheduler_trouble,
+            list(self._holding),
+        )
+        standing.write(Path(self._config.state_dir), said)
+        standing.notify("WATCHDOG=1")
+        self._sole.refresh()
+
+    def _listen(self, processor: str) -> None:
+        """Wake the loop as soon as the server has a job; what it cannot give us anyway wakes it ever less often."""
+        pause = TICK_SECONDS
+        while not self._stopping.is_set():
+            claimed = self._claimed
+            pause = min(pause * 2, self._config.poll_seconds)
+            if self._holding.room and not self._troubles and self._conversation.has_news(processor):
+                self._inbox.put(None)
+            self._stopping.wait(TICK_SECONDS)
+            if self._claimed != claimed:
+                pause = TICK_SECONDS
+            self._stopping.wait(pause - TICK_SECONDS)
+
+
+def _cleaning(hands: Hands, held: Held) -> Callable[[], Outcome]:
+    def clean() -> Outcome:
+        hands.clean(held)
+        return Cancelled()
+
+    return clean
+
+
+def _cancelling(hands: Hands, ticket: Ticket) -> Callable[[], Outcome]:
+    def cancel() -> Outcome:
+        hands.cancel(ticket)
+        return Cancelled()
+
+    return cancel

@@ -1,0 +1,46 @@
+"""How a daemon stands, written down for whoever asks, and told to the service manager if there is one."""
+
+import os
+import socket
+from pathlib import Path
+
+import msgspec
+
+from cableferry.daemon.held import Held
+
+FILE = "status.json"
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What a daemon holds and what it waits for; times are seconds since 1970."""
+
+    worker_id: str
+    server: str
+    started_at: float
+    written_at: float
+    server_trouble: str | None = None
+    scheduler_trouble: str | None = None
+    jobs: list[Held] = []
+
+
+def write(state_dir: Path, standing: Standing) -> None:
+    part = state_dir / f"{FILE}.part"
+    part.write_bytes(msgspec.json.encode(standing))
+    part.replace(state_dir / FILE)
+
+
+def read(state_dir: Path) -> Standing | None:
+    """What a daemon wrote last, None if none ever did."""
+    try:
+        return msgspec.json.decode((state_dir / FILE).read_bytes(), type=Standing)
+    except FileNotFoundError:
+        return None
+
+
+def notify(message: str) -> None:
+    """Tell systemd, when it is systemd that started us."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if address.startswith(("/", "@")):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as line:
+            line.connect(f"\0{address[1:]}" if address[0] == "@" else address)
+            line.sendall(message.encode())

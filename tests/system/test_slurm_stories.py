@@ -1,0 +1,218 @@
+"""A job's life from a user's request to its end on a real Slurm, and what may come between."""
+
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli import ferry as program
+from tests.clusters import Cluster
+from tests.daemon import plain_server
+from tests.schedulers.waiting import until
+from tests.system.cluster_daemon import ClusterDaemon
+
+pytestmark = pytest.mark.slurm
+
+HOSTILE = "a\t'b' \"c\" $(touch touched) `touch touched` ${HOME} \\ \n * ~ ; & | > é %"
+HOLD = (
+    'echo $$ >"$HPC_WORK_DIR/runs"; while [ ! -e "$GATE/go" ]; do sleep 0.1; done; echo over >>"$HPC_OUTPUT_DIR/over"'
+)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with program.serving(tmp_path_factory.mktemp("server"), is_open=True) as server:
+        yield server
+
+
+@pytest.fixture
+def daemon(slurm_cluster: Cluster, served: str) -> Iterator[ClusterDaemon]:
+    with program.client(served) as client:
+        daemon = ClusterDaemon(slurm_cluster, served, client)
+        yield daemon
+        (daemon.folder / "go").touch()
+        daemon.stop()
+
+
+def test_a_job_runs_and_its_whole_story_is_told(daemon: ClusterDaemon) -> None:
+    lines = "".join(json.dumps({"phase": f"p{number}"}) + "\n" for number in range(5))
+    daemon.offer("good", script=f"printf %s '{lines}' >\"$HPC_OUTPUT_DIR/.hpc_progress.jsonl\"; echo hello; pwd >&2")
+    job = daemon.submit("good")
+    daemon.start()
+    ended = daemon.ended(job)
+
+    told = [(row.to_status, row.phase) for row in daemon.history(job)]
+    assert ended.status == "COMPLETED", ended.detail
+    assert [phase for _, phase in told if phase] == ["p0", "p1", "p2", "p3", "p4"]
+    assert [status for status, phase in told if not phase][:4] == ["PENDING", "CLAIMED", "SUBMITTED", "STARTED"]
+    assert (ended.slurm_job_id or "").isdigit()
+    assert daemon.place(job, "output/stdout.log").read_text() == "hello\n"
+
+
+@pytest.mark.parametrize("kind", ["host", "container"])
+def test_hostile_parameters_arrive_byte_for_byte_and_run_nothing(daemon: ClusterDaemon, kind: str) -> None:
+    script = 'printf %s "$WORD" >"$HPC_OUTPUT_DIR/word"; printf %s "$HPC_PARAMETERS" >"$HPC_OUTPUT_DIR/parameters"'
+    parameters = {"text": HOSTILE, "environment": {"WORD": HOSTILE}, "args": [HOSTILE]}
+    if kind == "host":
+        daemon.offer("echo", script=script)
+    else:
+        inside = ["/bin/sh", "-c", f'{script}; printf %s "$1" >"$HPC_OUTPUT_DIR/arg"; id >/input/x', "sh"]
+        daemon.offer("echo", sif_image=daemon.cluster.image, container_entrypoint=inside)
+    job = daemon.submit("echo", parameters)
+    daemon.start()
+    daemon.ended(job)
+
+    output = daemon.place(job, "output")
+    assert (output / "word").read_text() == HOSTILE, daemon.place(job, "output/stderr.log").read_text()
+    assert json.loads((output / "parameters").read_text()) == parameters
+    assert kind == "host" or (output / "arg").read_text() == HOSTILE
+    assert list(daemon.folder.rglob("touched")) == []
+
+
+def test_each_way_to_fail_has_its_own_words(daemon: ClusterDaemon) -> None:
+    daemon.offer("three", script="exit 3")
+    daemon.offer("killed", script="kill -SEGV $$")
+    daemon.offer("hungry", script="head -c 300m /dev/zero | tail", memory="30M")
+    daemon.offer("nowhere", script="true", partition="none")
+    daemon.offer("slow", script="sleep 600")
+    names = ("three", "killed", "hungry", "nowhere")
+    jobs = {name: daemon.submit(name) for name in names}
+    jobs["slow"] = daemon.submit("slow", timeout=4)
+    jobs["wishful"] = daemon.submit("three", {"environment": {"LD_PRELOAD": "/x.so"}})
+    daemon.start()
+    ended = {name: daemon.ended(job) for name, job in jobs.items()}
+
+    assert {job.status for job in ended.values()} == {"FAILED"}
+    words = {
+        "three": "exit_code=3",
+        "killed": "signal=11",
+        "nowhere": "submit-refused",
+        "slow": "timeout: job timeout_seconds (4s) exceeded",
+        "wishful": "LD_PRELOAD may not be set",
+    } | ({"hungry": "out-of-memory"} if daemon.cluster.has_cgroup else {})
+    assert [name for name, word in words.items() if word not in (ended[name].detail or "")] == [], ended
+
+
+@pytest.mark.parametrize("status", ["SUBMITTED", "STARTED"])
+@pytest.mark.parametrize("verb", ["cancel", "delete"])
+def test_a_job_that_is_taken_away_leaves_slurm_at_once(daemon: ClusterDaemon, status: str, verb: str) -> None:
+    daemon.offer("hold", script=HOLD, sbatch_args=["--hold"] if status == "SUBMITTED" else [])
+    job = daemon.submit("hold")
+    daemon.start()
+    slurm_id = daemon.until(job, status).slurm_job_id or ""
+    (daemon.client.cancel if verb == "cancel" else daemon.client.delete)(job)
+
+    until(lambda: daemon.slurm("squeue", "-h", "-j", slurm_id, "-t", "all", "-o", "%T").strip() == "CANCELLED")
+
+
+def test_a_killed_daemon_finds_its_job_again_and_it_ran_once(daemon: ClusterDaemon) -> None:
+    daemon.offer("hold", script=f'echo ran >>"$GATE/ran"; {HOLD}')
+    job = daemon.submit("hold")
+    daemon.start()
+    daemon.until(job, "STARTED")
+    daemon.stop(signal.SIGKILL)
+    (daemon.folder / "go").touch()
+    daemon.start()
+    ended = daemon.ended(job)
+
+    assert (ended.status, (daemon.folder / "ran").read_text()) == ("COMPLETED", "ran\n")
+    assert [row.to_status for row in daemon.history(job)].count("SUBMITTED") == 1
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_daemon_killed_around_sbatch_submits_no_second_time(daemon: ClusterDaemon, moment: str) -> None:
+    daemon.offer("hold", script=f'echo ran >>"$GATE/ran"; {HOLD}')
+    real = "/usr/bin/sbatch"
+    programs = daemon.folder / "bin"
+    programs.mkdir(mode=0o755)
+    acts = {"before": "kill -9 $PPID; sleep 600", "after": f'{real} "$@" >/dev/null; kill -9 $PPID; sleep 600'}
+    (programs / "sbatch").write_text(f"#!/bin/sh\necho called >>{daemon.folder}/jobs/called\n{acts[moment]}\n")
+    (programs / "sbatch").chmod(0o755)
+    job = daemon.submit("hold")
+    killed = daemon.start(path=f"{programs}:{os.environ['PATH']}")
+    killed.wait(60)
+    (daemon.folder / "go").touch()
+    if moment == "before":
+        # an hour has gone by: nobody can still be about to hear that sbatch
+        _age(daemon)
+    daemon.start()
+    ended = daemon.ended(job)
+
+    assert (ended.status, (daemon.folder / "ran").read_text()) == ("COMPLETED", "ran\n")
+    assert (daemon.folder / "jobs" / "called").read_text() == "called\n"
+
+
+def _age(daemon: ClusterDaemon) -> None:
+    with contextlib.closing(sqlite3.connect(daemon.folder / "state.cableferry" / "journal.db")) as journal:
+        journal.execute("update held set body = cast(json_set(cast(body as text), '$.asked_at', 1.0) as blob)")
+        journal.commit()
+
+
+def test_a_controller_that_holds_its_breath_costs_time_and_nothing_else(daemon: ClusterDaemon) -> None:
+    daemon.offer("good", script='echo ran >>"$GATE/ran"')
+    daemon.start()
+    until(lambda: "worker registered" in daemon.log())
+    pid = int((Path(daemon.cluster.slurm_conf).parent.parent / "run" / "slurmctld.pid").read_text())
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        job = daemon.submit("good")
+        until(lambda: "scheduler in trouble" in daemon.log())
+        claimed = daemon.client.job(job)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    ended = daemon.ended(job)
+
+    assert claimed is not None
+    assert (claimed.status, ended.status, (daemon.folder / "ran").read_text()) == ("CLAIMED", "COMPLETED", "ran\n")
+
+
+def test_a_stopped_daemon_ends_at_once_and_leaves_its_jobs(daemon: ClusterDaemon) -> None:
+    daemon.offer("hold", script=HOLD)
+    job = daemon.submit("hold")
+    daemon.start()
+    daemon.until(job, "STARTED")
+    took = daemon.stop()
+    said = daemon.run("status")
+    is_there = daemon.place(job, "work/runs").exists()
+    (daemon.folder / "go").touch()
+    for _ in range(20):
+        assert daemon.run("once").returncode == 0
+        if daemon.client.job(job).status == "COMPLETED":  # type: ignore[union-attr] # it is there
+            break
+
+    assert (took < 10, is_there, job in said.stdout) == (True, True, True)
+    assert daemon.ended(job).status == "COMPLETED"
+
+
+def test_a_plain_server_is_enough(slurm_cluster: Cluster, served: str) -> None:
+    with plain_server.before(served) as plain, program.client(served) as client:
+        daemon = ClusterDaemon(slurm_cluster, plain, client)
+        daemon.offer("good", script="true")
+        job = daemon.submit("good")
+        daemon.start()
+        try:
+            assert daemon.ended(job).status == "COMPLETED"
+        finally:
+            daemon.stop()
+
+
+def test_check_tells_good_profiles_from_bad_ones(daemon: ClusterDaemon) -> None:
+    daemon.offer("good", script="true")
+    daemon.offer("nowhere", script="true", partition="none")
+    daemon.offer("missing", sif_image="/no/such.sif", container_entrypoint="/x")
+    said = daemon.run("check", "--json")
+
+    rows = {row["what"]: row for row in json.loads(said.stdout)["items"]}
+    assert said.returncode == 1
+    assert {what: row["is_ok"] for what, row in rows.items() if what.startswith("profile")} == {
+        "profile good:small": True,
+        "profile nowhere:small": False,
+        "profile missing:small": False,
+    }
+    assert all(row["is_ok"] for what, row in rows.items() if not what.startswith("profile")), rows
+    assert all(row["advice"] for row in rows.values() if not row["is_ok"])
