@@ -70,13 +70,17 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
-    """Durable bytes of an upload. `sha256` is that of the part; in a stream, that of all bytes up to its end."""
+    """Durable bytes of an upload. `sha256` is that of the part; in a stream, that of all bytes up to its end.
+
+    `md5` is what clients of S3 know their parts by.
+    """
 
     number: int
     place: str
     size_bytes: int
     sha256: str
     at: datetime
+    md5: str | None = None
 
 
 class Whole(msgspec.Struct, frozen=True):

@@ -36,6 +36,11 @@ def copy(tx: Tx, source: tuple[Bucket, Key], target: Key, said: Description | No
     return copied
 
 
+def describe(tx: Tx, file: File, etag: str, headers: str | None) -> File:
+    """Let S3's clients know a file by this, and get these headers back with it."""
+    return rows.put(tx, replace(file, etag=etag, headers=headers))
+
+
 def remove(tx: Tx, key: Key, caller: Caller) -> None:
     """Remove a file before the commit; one that is not there needs nothing."""
     artifact = owner_rows.get(tx, key.head)

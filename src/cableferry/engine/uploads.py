@@ -93,7 +93,7 @@ def put_part(tx: Tx, id: str, number: int, stored: Stored, caller: Caller) -> Up
     before = rows.part(tx, upload, number)
     if before is not None:
         file_rows.bury(tx, [before.place])
-    rows.put_part(tx, upload, Part(number, stored.place, stored.size_bytes, stored.sha256, tx.now))
+    rows.put_part(tx, upload, Part(number, stored.place, stored.size_bytes, stored.sha256, tx.now, stored.md5))
     return _grow(tx, upload, stored.size_bytes - (before.size_bytes if before else 0))
 
 

@@ -32,7 +32,7 @@ def services(settings: Settings, trust: Trust, depot: Depot, sharing: Opeva | No
     always = {
         "emx2": contract(settings, trust, depot, resuming),
         "ui": desk(settings, depot.store, trust),
-        "s3": Gateway(settings.artifacts.upload_limit_bytes),
+        "s3": Gateway(depot, settings.artifacts.upload_limit_bytes, resuming.limit_bytes, resuming.lifetime),
         "graphql": settings.emx2.pool,
         "uploads": resuming,
     }

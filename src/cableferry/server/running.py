@@ -71,7 +71,7 @@ class Runner:
         endpoint = admission.endpoint
         key = idempotence.key_of(admission.request)
         if endpoint.prepare is not None:
-            admission = await _prepared(admission)
+            admission = await self._prepared(admission)
         match endpoint.mode:
             case "pure":
                 return admission.present(endpoint.run(NO_TX, admission.call))
@@ -79,6 +79,15 @@ class Runner:
                 return await self._read(admission, receive)
             case "write":
                 return await self.write(admission, key)
+
+    async def _prepared(self, admission: Admission) -> Admission:
+        """Slow work runs in a thread, before the transaction and outside it; not for whoever counts no more."""
+        prepare = admission.endpoint.prepare
+        assert prepare is not None  # noqa: S101  # asked by the caller
+        if admission.confirm is not None:
+            await self._store.aread(admission.check)
+        call = msgspec.structs.replace(admission.call, prepared=await asyncio.to_thread(prepare, admission.call))
+        return msgspec.structs.replace(admission, call=call)
 
     async def write(self, admission: Admission, key: str | None) -> Reply:
         """One write transaction, and only one for all requests with this key."""
@@ -107,14 +116,6 @@ class Runner:
                 raise
             reply = presenting.refuse(admission.route.dialect.render, refusal, admission.request.asking)
         return await idempotence.keep_refusal(store, keeper, reply)
-
-
-async def _prepared(admission: Admission) -> Admission:
-    """Slow work runs in a thread, before the transaction and outside it."""
-    prepare = admission.endpoint.prepare
-    assert prepare is not None  # noqa: S101  # asked by the caller
-    call = msgspec.structs.replace(admission.call, prepared=await asyncio.to_thread(prepare, admission.call))
-    return msgspec.structs.replace(admission, call=call)
 
 
 def _nothing(tx: Tx) -> None:

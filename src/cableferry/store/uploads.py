@@ -12,7 +12,7 @@ from cableferry.store.tx import Row, Tx, micros, moment, statement
 _COLUMNS = """u.key, u.id, u.artifact_key, a.id, u.path, u.kind, u.role, u.content_type, u.length, u.received, u.sha256,
     u.metadata, u.revision, u.created_by, u.created_at, u.touched_at, u.expires_at, u.completed_at"""
 _FROM = f"SELECT {_COLUMNS} FROM uploads u JOIN artifacts a ON a.key = u.artifact_key"
-_PART = "number, place, size_bytes, sha256, at"
+_PART = "number, place, size_bytes, sha256, at, md5"
 _ROLES = {role.value: role for role in Role}
 _MANNERS = {manner.value: manner for manner in Manner}
 
@@ -43,9 +43,9 @@ _DELETE = statement("upload_deleted", "DELETE FROM uploads WHERE key = ?")
 
 _PUT_PART = statement(
     "upload_part_put",
-    """INSERT INTO upload_pieces (upload_key, number, place, size_bytes, sha256, at) VALUES (?, ?, ?, ?, ?, ?)
+    """INSERT INTO upload_pieces (upload_key, number, place, size_bytes, sha256, at, md5) VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (upload_key, number) DO UPDATE SET place = excluded.place, size_bytes = excluded.size_bytes,
-    sha256 = excluded.sha256, at = excluded.at""",
+    sha256 = excluded.sha256, at = excluded.at, md5 = excluded.md5""",
 )
 _GET_PART = statement("upload_part_by_number", f"SELECT {_PART} FROM upload_pieces WHERE upload_key = ? AND number = ?")
 _LAST_PART = statement(
@@ -116,7 +116,7 @@ def save(tx: Tx, before: Upload, after: Upload) -> int:
 
 def put_part(tx: Tx, upload: Upload, part: Part) -> None:
     """Add a part, or replace the one of its number."""
-    tx.run(_PUT_PART, (upload.key, part.number, part.place, part.size_bytes, part.sha256, micros(part.at)))
+    tx.run(_PUT_PART, (upload.key, part.number, part.place, part.size_bytes, part.sha256, micros(part.at), part.md5))
     files.check_alive(tx, part.place)
 
 
@@ -177,5 +177,5 @@ def _upload(row: Row) -> Upload:
 
 
 def _part(row: Row) -> Part:
-    values = (*row[:4], cast(datetime, moment(row[4])))
+    values = (*row[:4], cast(datetime, moment(row[4])), row[5])
     return Part(*values)

@@ -3,7 +3,7 @@
 from cableferry.core.errors import Refusal
 from cableferry.dialects import denials
 from cableferry.dialects.endpoint import Asking, Dialect, Headers, Rendered
-from cableferry.dialects.s3 import buckets, objects
+from cableferry.dialects.s3 import buckets, multipart, objects
 from cableferry.wire.s3 import PREFIX, codes
 
 
@@ -20,7 +20,7 @@ def render(refusal: Refusal, asking: Asking) -> Rendered:
 DIALECT = Dialect(
     name="s3",
     prefix=PREFIX,
-    endpoints=(*buckets.ENDPOINTS, *objects.ENDPOINTS),
+    endpoints=(*buckets.ENDPOINTS, *objects.ENDPOINTS, *multipart.ENDPOINTS),
     check_headers=_demand_nothing,
     render=render,
     trace_header=b"x-amz-request-id",

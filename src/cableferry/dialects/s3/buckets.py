@@ -8,7 +8,7 @@ from msgspec import Meta
 from cableferry.core import buckets as core
 from cableferry.core.access import Need
 from cableferry.core.buckets import Bucket, Contents, Wanted
-from cableferry.core.errors import Conflict, Forbidden, Invalid, Kind, Refusal
+from cableferry.core.errors import Conflict, Forbidden, Kind, Refusal
 from cableferry.dialects import denials
 from cableferry.dialects.endpoint import Answer, Call, Endpoint, Headers, Plain
 from cableferry.dialects.s3 import checksums, gateway
@@ -79,7 +79,7 @@ def find(tx: Tx, call: Call) -> Plain:
         most=most,
         start=start,
         token=query.continuation_token,
-        is_encoded=_is_encoded(query.encoding_type),
+        is_encoded=gateway.is_encoded(query.encoding_type),
         shows_owner=query.fetch_owner == "true" or not is_second,
     )
     if not is_second:
@@ -122,12 +122,6 @@ def _page(found: Contents, next: str | None) -> answers.Contents:
         Item(each.key, each.size_bytes, core.etag(each.etag, each.sha256), each.modified_at) for each in found.items
     ]
     return answers.Contents(items, found.prefixes, next)
-
-
-def _is_encoded(kind: str | None) -> bool:
-    if kind not in (None, "url"):
-        raise Invalid("encoding-type can only be url")
-    return kind == "url"
 
 
 def _removed(tx: Tx, call: Call, bucket: Bucket, key: str) -> Removal:

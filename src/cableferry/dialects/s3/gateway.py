@@ -1,11 +1,14 @@
 """What the endpoints of the gateway have in common: its limits, and which bucket and key a request is about."""
 
+from datetime import timedelta
+
 import msgspec
 
 from cableferry.core import buckets
 from cableferry.core.buckets import Bucket, Key
 from cableferry.core.errors import Forbidden, Invalid, Kind, NotFound, Refusal
 from cableferry.dialects.endpoint import Call, Headers, Plain
+from cableferry.engine.reading import Depot
 from cableferry.wire.s3 import PREFIX, codes
 
 HOME = PREFIX
@@ -16,7 +19,10 @@ OBJECT = f"{BUCKET}/{{key:path}}"
 class Gateway(msgspec.Struct, frozen=True):
     """What the gateway is configured with."""
 
+    depot: Depot
     upload_limit_bytes: int
+    multipart_limit_bytes: int
+    multipart_lifetime: timedelta
 
 
 def gateway(call: Call) -> Gateway:
@@ -58,6 +64,12 @@ def changeable(where: Bucket, text: str) -> Key:
 
 def xml(content: bytes) -> Plain:
     return Plain(content, codes.TYPE)
+
+
+def is_encoded(kind: str | None) -> bool:
+    if kind not in (None, "url"):
+        raise Invalid("encoding-type can only be url")
+    return kind == "url"
 
 
 def ignore_body(body: bytes, headers: Headers) -> None:

@@ -10,12 +10,10 @@ from msgspec import Meta
 from cableferry.core import buckets as core
 from cableferry.core import media
 from cableferry.core.access import Need
-from cableferry.core.artifacts import File
 from cableferry.core.buckets import Bucket, Key
 from cableferry.core.errors import Invalid, Kind, NotFound
-from cableferry.dialects.denials import PreconditionFailed
 from cableferry.dialects.endpoint import Answer, Arrived, Call, Content, Endpoint, Landing, Plain
-from cableferry.dialects.s3 import checksums, gateway, kept
+from cableferry.dialects.s3 import checksums, conditions, gateway, kept
 from cableferry.dialects.s3.gateway import OBJECT
 from cableferry.engine import buckets, files, objects
 from cableferry.store.files import Blob, Piece
@@ -66,7 +64,7 @@ def takes(tx: Tx, call: Call) -> Landing | None:
     landing = checksums.landing(call, gateway.gateway(call).upload_limit_bytes)
     kept.said(key.path, call.headers)
     files.check_takes(tx, key.head, key.path, call.caller)
-    _check_conditions(call, objects.current(tx, key))
+    conditions.check(call.headers, objects.current(tx, key))
     return landing
 
 
@@ -75,7 +73,7 @@ def put(tx: Tx, call: Call) -> Answer | Plain:
     if call.arrived is None:
         return _copied(tx, call, key)
     checksums.judge(call, call.arrived)
-    _check_conditions(call, objects.lock(tx, key))
+    conditions.check(call.headers, objects.lock(tx, key))
     file = files.attach(tx, key.head, kept.said(key.path, call.headers), _blob(call.arrived), call.caller)
     return Answer(None, headers={"ETag": core.etag(file.etag, file.sha256)} | checksums.told_of(call.headers))
 
@@ -95,7 +93,7 @@ def _copied(tx: Tx, call: Call, key: Key) -> Plain:
     said = None
     if call.headers.get(b"x-amz-metadata-directive", b"COPY") == b"REPLACE":
         said = kept.said(key.path, call.headers)
-    _check_conditions(call, objects.lock(tx, key))
+    conditions.check(call.headers, objects.lock(tx, key))
     file = objects.copy(tx, (bucket, source), key, said, call.caller)
     return gateway.xml(answers.copied(core.etag(file.etag, file.sha256), file.created_at))
 
@@ -116,21 +114,6 @@ def _source(call: Call) -> tuple[Bucket, Key]:
 def _blob(arrived: Arrived) -> Blob:
     stored = arrived.stored
     return Blob(stored.sha256, stored.size_bytes, (Piece(stored.place, stored.size_bytes),), stored.md5)
-
-
-def _check_conditions(call: Call, file: File | None) -> None:
-    """If-Match and If-None-Match of a write: about the file that is to be replaced."""
-    etag = None if file is None else core.etag(file.etag, file.sha256)
-    wanted, unwanted = call.headers.get(b"if-match"), call.headers.get(b"if-none-match")
-    if wanted is not None and not _names(wanted, etag):
-        raise PreconditionFailed(f"the file is another one by now: its ETag is {etag or 'none, it is not there'}")
-    if unwanted is not None and _names(unwanted, etag):
-        raise PreconditionFailed("there is such a file already, and it was not to be replaced")
-
-
-def _names(header: bytes, etag: str | None) -> bool:
-    tags = [tag.strip() for tag in header.decode("latin-1").split(",")]
-    return etag is not None and (tags == ["*"] or etag in tags or etag.strip('"') in tags)
 
 
 def _check_version(query: GetQuery) -> None:

@@ -54,6 +54,7 @@ CODES: Mapping[Kind, str] = {
     Kind.BAD_SIGNATURE: "SignatureDoesNotMatch",
     Kind.BUG: "InternalError",
     Kind.CHANGED_MEANWHILE: "OperationAborted",
+    Kind.COMPLETED_UPLOAD: "NoSuchUpload",
     Kind.CLOCK_SKEW: "RequestTimeTooSkewed",
     Kind.COMMITTED: "InvalidObjectState",
     Kind.INCOMPLETE: "IncompleteBody",
@@ -65,7 +66,9 @@ CODES: Mapping[Kind, str] = {
     Kind.TOO_MANY: "SlowDown",
     Kind.TOO_SLOW: "RequestTimeout",
     Kind.UNAVAILABLE: "ServiceUnavailable",
+    Kind.UNKNOWN_PART: "InvalidPart",
     Kind.UNKNOWN_ROUTE: "NoSuchKey",
+    Kind.UNKNOWN_UPLOAD: "NoSuchUpload",
     Kind.WRONG_METHOD: "MethodNotAllowed",
 }
 # for a kind that has no code of its own
