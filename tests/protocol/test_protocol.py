@@ -5,14 +5,16 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from cableferry.store import connect
 from cableferry.testing import stores
 from cableferry.testing.postgres import Cluster
+from tests.protocol.files import Files
 from tests.protocol.machine import Ground, Protocol
 
 RUNS = {"sqlite": 100, "postgres": 60}
+FILE_RUNS = {"sqlite": 60, "postgres": 30}
 STEPS = 50
 
 
@@ -34,8 +36,15 @@ def _grounded(url: str) -> Iterator[Ground]:
 
 
 def test_any_order_of_calls_ends_where_the_law_says(ground: Ground) -> None:
-    machine = type("Run", (Protocol,), {"ground": ground})
-    runs = RUNS[connect.kind_of(ground.url)]
+    _run(Protocol, ground, RUNS[connect.kind_of(ground.url)])
+
+
+def test_any_order_of_calls_about_files_keeps_their_bytes_and_no_others(ground: Ground) -> None:
+    _run(Files, ground, FILE_RUNS[connect.kind_of(ground.url)])
+
+
+def _run(law: type[RuleBasedStateMachine], ground: Ground, runs: int) -> None:
+    machine = type("Run", (law,), {"ground": ground})
 
     run_state_machine_as_test(
         machine,
