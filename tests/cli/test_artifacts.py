@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,32 @@ def test_many_files_are_one_command(desk: Desk, tmp_path: Path) -> None:
     assert contents(tmp_path / "back") == contents(many)
     with program.client(desk.server) as client:
         assert len(list(client.artifacts.files(sent["artifact"]["id"]))) == 300
+
+
+def test_names_that_a_download_might_use_itself_are_brought_like_all_others(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    names = [f"{stem}{end}" for stem in ("x", "y") for end in ("", ".part", ".part.part", ".tmp")] + ["n" * 255]
+    for name in names:
+        (tmp_path / "tree" / name).write_text(name)
+    artifact = desk.put(str(tmp_path / "tree"))["artifact"]["id"]
+
+    for _ in range(3):
+        shutil.rmtree(tmp_path / "back", ignore_errors=True)
+        assert 0 == desk.ask("get", artifact, "--to", str(tmp_path / "back")).code
+        assert contents(tmp_path / "back") == {name: name.encode() for name in names}
+
+
+def test_a_file_that_is_also_a_folder_is_told(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "tree" / "a").mkdir(parents=True)
+    (tmp_path / "tree" / "a" / "b").write_text("b")
+    artifact = desk.put(str(tmp_path / "tree"), "--no-commit")["artifact"]["id"]
+    (tmp_path / "a").write_text("a")
+    assert 0 == desk.ask("put", str(tmp_path / "a"), "--artifact", artifact).code
+
+    told = desk.ask("get", artifact, "--to", str(tmp_path / "back"))
+
+    assert 1 == told.code
+    assert "is a file and a folder" in told.err
 
 
 def test_a_store_and_an_artifact_are_verified(desk: Desk, tree: Path) -> None:

@@ -1,12 +1,15 @@
 """Files between a disk and a real server: whole, hashed, and continued where they broke off."""
 
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cableferry.client import emx2, transfers
 from cableferry.client.answers import File
@@ -97,7 +100,7 @@ def test_a_download_goes_on_behind_what_is_there(
     artifact = create(artifacts)
     file = transfers.upload(artifacts, artifact, Description("x"), source)
     target = tmp_path / "target"
-    (tmp_path / "target.part").write_bytes(part)
+    transfers.part_of(tmp_path / "target").write_bytes(part)
 
     transfers.download(artifacts, artifact, file, target)
 
@@ -168,3 +171,24 @@ def test_files_elsewhere_are_declared_and_removed(artifacts: Artifacts) -> None:
     assert [(file.path, file.is_stored) for file in artifacts.files(artifact, "a/")] == [("a/x", False)]
     artifacts.remove(artifact, "a/x")
     assert list(artifacts.files(artifact)) == []
+
+
+# what people, scripts and attackers name files by
+_WORDS = st.sampled_from(
+    ["..", ".", "", "a", "~", "C:", "\\\\host", "etc", "passwd", "\x00", "%2e%2e", "\u2025", "a.part"]
+)
+
+
+@given(st.lists(_WORDS | st.text(max_size=6), max_size=6).map("/".join) | st.text(max_size=30))
+def test_no_path_leads_out_of_the_folder_of_a_download(path: str) -> None:
+    folder = Path("/downloads/here")
+    try:
+        target = transfers.place(folder, path)
+    except Invalid:
+        return
+
+    for place in (target, transfers.part_of(target)):
+        assert folder in Path(os.path.normpath(place)).parents
+    assert transfers.part_of(target) != target
+    with pytest.raises(Invalid):
+        transfers.place(folder, f"{path.rpartition('/')[0]}/{transfers.part_of(target).name}".lstrip("/"))

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -40,9 +40,18 @@ def fetch(
     artifacts: Artifacts, id: str, files: Sequence[File], folder: Path, threads: int, moved: Callable[[int], None]
 ) -> Fetched:
     """Bring what is not there yet under the same paths."""
+    _check_places(files)
     brought = crowd.each(partial(_bring, artifacts, id, folder, moved), files, threads)
     size = sum(file.size_bytes or 0 for file in files)
     return Fetched(id, str(folder), len(files), size, brought.count(False))
+
+
+def _check_places(files: Sequence[File]) -> None:
+    """A store takes what a disk cannot: one name for a file and for the folder of others."""
+    folders = {str(folder) for file in files for folder in PurePosixPath(file.path).parents}
+    for file in files:
+        if file.path in folders:
+            raise Failure(f"{file.path} is a file and a folder: bring one of them by naming its path", Exit.OTHER)
 
 
 def _bring(artifacts: Artifacts, id: str, folder: Path, moved: Callable[[int], None], file: File) -> bool:
@@ -50,8 +59,11 @@ def _bring(artifacts: Artifacts, id: str, folder: Path, moved: Callable[[int], N
     if _is_there(target, file):
         moved(file.size_bytes or 0)
         return False
-    target.parent.mkdir(parents=True, exist_ok=True)
-    transfers.download(artifacts, id, file, target, moved)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        transfers.download(artifacts, id, file, target, moved)
+    except OSError as error:
+        raise Failure(f"cannot write {target}: {error.strerror}", Exit.OTHER) from error
     return True
 
 

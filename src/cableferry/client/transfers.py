@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from io import BufferedRandom
@@ -13,9 +14,10 @@ from cableferry.client.artifacts import Artifacts, Description
 from cableferry.client.errors import Trouble, Unreachable
 from cableferry.client.http import PIECE_BYTES, Content, Streaming
 from cableferry.core import contents
+from cableferry.core.errors import Invalid, Kind
 
 TRIES = 5
-PART = ".part"
+_PART = re.compile(r"\.[0-9a-f]{24}\.part")
 
 Progress = Callable[[int], object]
 """Told of the bytes that moved since the last time."""
@@ -65,7 +67,7 @@ def download(artifacts: Artifacts, id: str, file: File, target: Path, progress: 
 
 def fetch(opening: Opening, file: File, target: Path, progress: Progress = ignore) -> str:
     """The same from wherever its bytes can be had from some byte on; the hash of what came."""
-    part = target.with_name(target.name + PART)
+    part = part_of(target)
     for tries_left in reversed(range(TRIES)):
         was_begun = part.exists()
         try:
@@ -87,7 +89,15 @@ def fetch(opening: Opening, file: File, target: Path, progress: Progress = ignor
 
 def place(folder: Path, path: str) -> Path:
     """Where a file of an artifact belongs in a folder of ours; a server does not lead us out of it."""
-    return folder.joinpath(*contents.check_path(path).split("/"))
+    target = folder.joinpath(*contents.check_path(path).split("/"))
+    if _PART.fullmatch(target.name):
+        raise Invalid(f"{path} is named like a file that is still being downloaded", Kind.BAD_PATH)
+    return target
+
+
+def part_of(target: Path) -> Path:
+    """Where a file is until it is whole: a name that is never too long, and that no file is placed under."""
+    return target.with_name(f".{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:24]}.part")
 
 
 def _fetch(opening: Opening, file: File, part: Path, progress: Progress) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import resource
 import subprocess
 import sys
@@ -9,9 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from cableferry.store.blobs.local import LocalBlobs
 from cableferry.store.blobs.opening import open_blobs
-from cableferry.store.failures import BlobsFull, BlobsUnavailable
+from cableferry.store.failures import BlobMissing, BlobsFull, BlobsUnavailable
 from tests.store.blobs import refusing
 from tests.store.blobs.bytes_of import filled, get, noise, places, put, sha256
 
@@ -150,3 +154,19 @@ def test_nothing_is_stored_that_the_disk_did_not_confirm(tmp_path: Path, call: s
 
     assert ("refused\n", "") == (child.stdout, child.stderr)
     assert [] == _files(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> LocalBlobs:
+    return LocalBlobs(tmp_path_factory.mktemp("store"))
+
+
+@given(st.text(max_size=80) | st.from_regex(r"(incoming|[0-9a-f]{2}|\.\.)/[0-9a-f./-]{0,70}", fullmatch=True))
+def test_no_name_leads_out_of_the_store(opened: LocalBlobs, name: str) -> None:
+    root = opened.path("00/" + "0" * 32).parents[1]
+    try:
+        path = opened.path(name)
+    except BlobMissing:
+        return
+
+    assert root == Path(os.path.normpath(path)).parents[1]
