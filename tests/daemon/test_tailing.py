@@ -1,8 +1,10 @@
 """What jobs write, read as it grows, without its secrets, and sent to a real server."""
 
+import contextlib
 import itertools
 import os
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from cableferry.client import emx2
 from cableferry.client.emx2 import Emx2
-from cableferry.client.errors import Unreachable
+from cableferry.client.errors import Trouble, Unreachable
 from cableferry.client.patience import ONCE
 from cableferry.client.schemes import Unsigned
 from cableferry.daemon.tailing import files, redacting, sending
@@ -174,10 +176,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture
 def client(server: Running) -> Iterator[Emx2]:
-    client = emx2.connect(server.address, Unsigned(), ONCE)
-    client.register(bodies.RegisterBody("w1", capabilities=[bodies.Capability("p", None, 1000)]))
-    yield client
-    client.close()
+    with connected(server.port) as client:
+        yield client
 
 
 def a_source(client: Emx2, path: Path, **said: object) -> Source:
@@ -289,24 +289,36 @@ def test_a_watched_job_has_its_turn_more_often() -> None:
     assert sending.pause_seconds(True) < sending.pause_seconds(False)
 
 
-def test_a_server_that_is_killed_between_chunk_and_answer_has_it_once(tmp_path: Path) -> None:
+def test_a_server_that_is_killed_while_a_chunk_comes_has_it_once(tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.write_bytes(b"")
-    job = None
-    for turn in range(4):
-        with processes.running(tmp_path, "--auth-off") as process:
-            client = emx2.connect(f"http://127.0.0.1:{process.port}", Unsigned(), ONCE)
-            if job is None:
-                client.register(bodies.RegisterBody("w1", capabilities=[bodies.Capability("p")]))
-                source = a_source(client, path)
-                job = source.job_id
+    source: Source | None = None
+    for turn in range(5):
+        with processes.running(tmp_path, "--auth-off") as process, connected(process.port) as client:
+            source = source or a_source(client, path)
             with path.open("ab") as file:
-                file.write(b"line %d\n" % turn)
-            sending.send(client.logs, "w1", [source], NONE)  # its answer never reaches the journal
+                file.write(b"line %d\n" % turn * 5_000)
+            # whatever it answers does not reach the journal
+            sender = threading.Thread(target=_tried, args=(client, source))
+            sender.start()
+            sender.join(turn * 0.01)
             process.kill()
-            client.close()
-    with processes.running(tmp_path, "--auth-off") as process:
-        client = emx2.connect(f"http://127.0.0.1:{process.port}", Unsigned(), ONCE)
+            sender.join()
+
+    with processes.running(tmp_path, "--auth-off") as process, connected(process.port) as client:
+        assert source is not None
         (source,) = sent(client, source)
         assert path.read_bytes() == read(client, source)
-        client.close()
+
+
+def _tried(client: Emx2, source: Source) -> None:
+    with contextlib.suppress(Trouble):
+        sending.send(client.logs, "w1", [source], NONE)
+
+
+@contextlib.contextmanager
+def connected(port: int) -> Iterator[Emx2]:
+    client = emx2.connect(f"http://127.0.0.1:{port}", Unsigned(), ONCE)
+    client.register(bodies.RegisterBody("w1", capabilities=[bodies.Capability("p", None, 1000)]))
+    yield client
+    client.close()
