@@ -68,7 +68,7 @@ class _Player(BaseHTTPRequestHandler):
         # a body that is shorter than it was announced
         self.close_connection = "Content-Length" in line.headers
 
-    do_GET = do_POST = do_PUT = do_DELETE = _play  # noqa: N815 # the library's names
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _play  # noqa: N815 # the library's names
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Quiet."""

@@ -95,4 +95,4 @@ def _is_there(known: File | None, source: Source) -> bool:
     """Whether an earlier run brought these very bytes."""
     if known is None or not known.is_stored or known.size_bytes != source.size_bytes:
         return False
-    return transfers.content(source.file).sha256 == known.sha256
+    return transfers.measured(source.file).sha256 == known.sha256

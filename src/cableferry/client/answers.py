@@ -175,6 +175,22 @@ class File(msgspec.Struct, frozen=True):
     is_stored: bool = True
 
 
+class Upload(msgspec.Struct, frozen=True):
+    """A file on its way: `offset` is where the next byte belongs."""
+
+    id: str
+    path: str = ""
+    offset: int = 0
+    length: int | None = None
+    sha256: str | None = None
+    is_complete: bool = False
+
+
+class UploadList(msgspec.Struct, frozen=True):
+    items: list[Upload]
+    direct: bool = False
+
+
 class FileList(msgspec.Struct, frozen=True):
     items: list[File]
     count: int = 0

@@ -1,19 +1,24 @@
 """Artifacts of a server of the EMX2 protocol, as a Python client."""
 
 import contextlib
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
 import msgspec
 
 from cableferry.client import verbs
-from cableferry.client.answers import Artifact, ArtifactList, File, FileList
+from cableferry.client.answers import Artifact, ArtifactList, File, FileList, Upload, UploadList
+from cableferry.client.errors import BadAnswer
 from cableferry.client.http import Content, Streaming
 from cableferry.client.verbs import Verbs
+from cableferry.wire import tus
 from cableferry.wire.emx2 import artifacts as wire
 
 HOME = "/artifacts"
 PAGE = 1000
+PART_BYTES = 32 * 1024 * 1024
+_TUS = {"Tus-Resumable": tus.VERSION}
 # one large file is hashed before there is an answer
 VERIFY_SECONDS = 1800
 COLLECT_SECONDS = 3600
@@ -41,10 +46,14 @@ class Description(msgspec.Struct, frozen=True):
 
 
 class Artifacts:
-    """The artifacts of one server; every method is one call, repeated until it is answered or patience ends."""
+    """The artifacts of one server; every method is one call, repeated until it is answered or patience ends.
+
+    Files larger than `part_bytes` come in parts of that size, where the server takes them so.
+    """
 
     def __init__(self, ask: Verbs) -> None:
         self._ask = ask
+        self.part_bytes = PART_BYTES
 
     def create(self, body: wire.CreateArtifactBody, key: str | None = None) -> Artifact:
         return verbs.read(self._ask.post(HOME, body, key), Artifact)
@@ -106,6 +115,44 @@ class Artifacts:
         target = file_at(id, said.path) + verbs.query({"role": said.role})
         return verbs.read(self._ask.put(target, content, headers), File)
 
+    def options(self, id: str) -> Mapping[str, str]:
+        """What uploads into an artifact may do, as headers."""
+        return self._ask.send("OPTIONS", f"{_at(id)}/uploads").headers
+
+    def uploads(self, id: str, path: str = "") -> list[Upload]:
+        """Uploads that are under way, those to this path first."""
+        query = verbs.query({"path": path or None})
+        return verbs.read(self._ask.get(f"{_at(id)}/uploads{query}"), UploadList).items
+
+    def begin(self, id: str, said: Description, size_bytes: int, sha256: str) -> Upload:
+        """Begin an upload that may be continued."""
+        about = {"path": said.path, "filetype": said.content_type, "role": said.role, "sha256": sha256}
+        headers = {
+            "Upload-Length": str(size_bytes),
+            "Upload-Metadata": tus.written({name: value for name, value in about.items() if value is not None}),
+            "Idempotency-Key": str(uuid.uuid4()),
+        }
+        reply = self._ask.send("POST", f"{_at(id)}/uploads", headers={**_TUS, **headers})
+        begun = reply.headers.get("location", "").rpartition("/")[2]
+        if not begun:
+            raise BadAnswer("the server began an upload and does not say where")
+        return Upload(begun, said.path, 0, size_bytes, sha256)
+
+    def upload(self, upload_id: str) -> Upload:
+        return verbs.read(self._ask.get(_upload(upload_id)), Upload)
+
+    def append(self, upload_id: str, offset: int, content: Content) -> int:
+        """Bring the next bytes; where those after them belong."""
+        headers = {**_TUS, "Upload-Offset": str(offset), "Content-Type": tus.PART_TYPE}
+        reply = self._ask.send("PATCH", _upload(upload_id), content, headers)
+        after = reply.headers.get("upload-offset", "")
+        if not after.isdecimal():
+            raise BadAnswer("the server took a part and does not say where the next one belongs")
+        return int(after)
+
+    def give_up(self, upload_id: str) -> None:
+        self._ask.delete(_upload(upload_id))
+
     def declare(self, id: str, path: str, body: wire.FileMetadataBody) -> File:
         """Note a file whose bytes lie elsewhere."""
         return verbs.read(self._ask.put(file_at(id, path), body), File)
@@ -123,6 +170,10 @@ class Artifacts:
 
 def _at(id: str) -> str:
     return f"{HOME}/{verbs.part(id)}"
+
+
+def _upload(upload_id: str) -> str:
+    return f"/uploads/{verbs.part(upload_id)}"
 
 
 def file_at(id: str, path: str) -> str:

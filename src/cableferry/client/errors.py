@@ -13,6 +13,7 @@ Trouble
     └── Failed          5xx
 """
 
+import re
 from typing import ClassVar
 
 import msgspec
@@ -40,7 +41,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def kind(self) -> str:
         """The last part of the type: `stale-lease`."""
-        return self.type.rpartition(":")[2]
+        return re.split("[:#]", self.type)[-1]
 
 
 class Trouble(Exception):

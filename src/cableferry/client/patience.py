@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
-RETRIED = frozenset({429, 502, 503, 504})
+RETRIED = frozenset({423, 429, 502, 503, 504})
 
 
 class Patience(msgspec.Struct, frozen=True):

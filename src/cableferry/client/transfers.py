@@ -9,18 +9,18 @@ from io import BufferedRandom
 from pathlib import Path
 from typing import Protocol
 
+from cableferry.client import resuming
 from cableferry.client.answers import File
 from cableferry.client.artifacts import Artifacts, Description
 from cableferry.client.errors import Trouble, Unreachable
-from cableferry.client.http import PIECE_BYTES, Content, Streaming
+from cableferry.client.http import Content, Streaming
+from cableferry.client.resuming import Meter, Progress, Whole
 from cableferry.core import contents
 from cableferry.core.errors import Invalid, Kind
 
 TRIES = 5
 _PART = re.compile(r"\.[0-9a-f]{24}\.part")
 
-Progress = Callable[[int], object]
-"""Told of the bytes that moved since the last time."""
 
 Opening = Callable[[int], AbstractContextManager[Streaming]]
 """Gives the bytes from some byte on, or from the first one if it cannot."""
@@ -44,18 +44,21 @@ def ignore(moved: int) -> None:
     """For whoever does not watch."""
 
 
-def content(source: Path, progress: Progress = ignore) -> Content:
-    """A file as a body, hashed before it is sent, since its signature covers the hash."""
+def measured(source: Path) -> Whole:
+    """A file of ours, hashed before it is sent: a signature covers the hash, and the server checks it."""
     with source.open("rb") as file:
-        size, sha256 = os.fstat(file.fileno()).st_size, hashlib.file_digest(file, "sha256").hexdigest()
-    return Content(lambda: _pieces(source, progress), size, sha256)
+        return Whole(source, os.fstat(file.fileno()).st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def upload(artifacts: Artifacts, id: str, said: Description, source: Path, progress: Progress = ignore) -> File:
-    """Bring a file; the server says what it has, and that must be what was sent."""
-    body = content(source, progress)
-    file = artifacts.put(id, said, body)
-    if file.sha256 not in (None, body.sha256):
+    """Bring a file, a large one in parts; the server says what it has, and that must be what was sent."""
+    whole, meter = measured(source), Meter(progress)
+    if whole.size_bytes > artifacts.part_bytes and resuming.can_resume(artifacts, id):
+        resuming.send(artifacts, id, said, whole, meter)
+        file = _there(artifacts, id, said.path)
+    else:
+        file = artifacts.put(id, said, Content(lambda: _pieces(whole, meter), whole.size_bytes, whole.sha256))
+    if file.sha256 not in (None, whole.sha256):
         raise WrongHash(f"{source} changed while it was sent, or the server stored something else")
     return file
 
@@ -135,11 +138,21 @@ def _take(streaming: Streaming, out: BufferedRandom, hasher: Hasher, progress: P
         progress(len(piece))
 
 
-def _pieces(source: Path, progress: Progress) -> Iterator[bytes]:
-    with source.open("rb") as file:
-        while piece := file.read(PIECE_BYTES):
-            yield piece
-            progress(len(piece))
+def _there(artifacts: Artifacts, id: str, path: str) -> File:
+    for file in artifacts.files(id, path):
+        if file.path == path:
+            return file
+    raise WrongHash(f"{path} is not in artifact {id}, though all of it was taken")
+
+
+def _pieces(whole: Whole, meter: Meter) -> Iterator[bytes]:
+    """All of it; when it has to be sent again, from the beginning."""
+    sent = 0
+    meter.at(sent)
+    for piece in resuming.pieces(whole.source, sent, whole.size_bytes):
+        yield piece
+        sent += len(piece)
+        meter.at(sent)
 
 
 def _sync(folder: Path) -> None:

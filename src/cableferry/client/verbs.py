@@ -44,10 +44,12 @@ class Verbs:
 
     def put(self, path: str, body: Content | msgspec.Struct, headers: dict[str, str] | None = None) -> Reply:
         """What is the same however often it is done; of a stream, the server is told what it must be."""
-        if isinstance(body, Content):
-            hashed = {"Content-SHA256": body.sha256} if body.sha256 else {}
-            return self._call(Ask("PUT", self._prefix + path, body, {**(headers or {}), **hashed}))
-        return self._call(Ask("PUT", self._prefix + path, _encoded(body), headers or {}))
+        return self.send("PUT", path, body if isinstance(body, Content) else _encoded(body), headers)
+
+    def send(self, method: str, path: str, body: bytes | Content = b"", headers: dict[str, str] | None = None) -> Reply:
+        """Any other call that may be repeated; of a stream, the server is told what it must be."""
+        hashed = {"Content-SHA256": body.sha256} if isinstance(body, Content) and body.sha256 else {}
+        return self._call(Ask(method, self._prefix + path, body, {**(headers or {}), **hashed}))
 
     def reading(self, path: str, headers: dict[str, str]) -> contextlib.AbstractContextManager[Streaming]:
         """An answer whose body is read piece by piece."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import re
 import threading
 import time
 import uuid
@@ -36,7 +37,7 @@ class Reply(msgspec.Struct, frozen=True):
     @property
     def kind(self) -> str:
         """The last part of a problem's type."""
-        return str(self.json.get("type", "")).rpartition(":")[2]
+        return re.split("[:#]", str(self.json.get("type", "")))[-1]
 
 
 class Client:

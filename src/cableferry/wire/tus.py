@@ -27,6 +27,11 @@ def metadata(text: str) -> Mapping[str, str]:
     return found
 
 
+def written(pairs: Mapping[str, str]) -> str:
+    """The same as a header."""
+    return ",".join(f"{name} {base64.b64encode(value.encode()).decode()}" for name, value in pairs.items())
+
+
 def _pair(item: str) -> tuple[str, str]:
     name, _, value = item.partition(" ")
     if not _KEY.fullmatch(name):
