@@ -178,3 +178,17 @@ def test_of_a_talkative_job_every_move_and_the_latest_reports_are_told(client: C
 
 def test_a_job_that_is_not_there_is_not_followed(client: Client) -> None:
     assert {404} == {client.get(f"{JOBS}/unknown{rest}").status for rest in ("", "/events")}
+
+
+def test_an_overview_is_told_in_the_words_of_the_protocol(client: Client, desk: Desk) -> None:
+    for status in ("PENDING", "STARTED", "FAILED"):
+        desk.job_in(status)
+
+    told: Any = client.get("/api/ui/overview?hours=2").json
+
+    (queue,) = [each for each in told["queues"] if each["processor"] == desk.processor]
+    assert {"processor": desk.processor, "pending": 1, "held": 1, "ended": 1} == queue
+    assert {"PENDING", "CLAIMED", "SUBMITTED", "STARTED", "COMPLETED", "FAILED", "CANCELLED"} == set(told["counts"])
+    assert told["causes"]["error"] >= 1
+    assert (60, 0) == (told["step_seconds"], told["workers_silent"])
+    assert told["database_bytes"] > 0

@@ -55,6 +55,7 @@ SEEDS: dict[int, tuple[str, ...]] = {
         "UPDATE files SET etag = 'aa', headers = '{}' WHERE path = 'x'",
         "UPDATE upload_pieces SET md5 = 'bb'",
     ),
+    10: ("INSERT INTO samples (pool, at, state, jobs) VALUES ('p', 60, 'ready', 1)",),
 }
 
 

@@ -11,7 +11,7 @@ import msgspec
 import structlog
 
 from cableferry.core.policy import Rules
-from cableferry.engine import sweeps
+from cableferry.engine import overviews, sweeps
 from cableferry.server.metrics import Metrics
 from cableferry.store.tx import Store, Tx
 
@@ -20,6 +20,10 @@ T = TypeVar("T")
 log = structlog.get_logger()
 
 JITTER = 0.2
+# often enough that no minute goes by without one
+SAMPLE_SECONDS = 25
+# more than one run ever does
+ONE_PORTION = 1000
 
 
 class Sweep(msgspec.Struct, frozen=True):
@@ -41,7 +45,9 @@ def roll_call(pools: Sequence[Rules], sweep_seconds: float) -> tuple[Sweep, ...]
     offline = [
         partial(sweeps.resolve_offline, rules=rules, tolerance=tolerance) for rules in pools if rules.offline_after
     ]
+    sampled = [partial(overviews.sample, rules=rules) for rules in pools]
     return (
+        *(Sweep("samples", SAMPLE_SECONDS, each, ONE_PORTION) for each in sampled),
         *(Sweep("stalled", sweep_seconds, each, sweeps.RESOLVED_AT_ONCE) for each in stalled),
         *(Sweep("offline", sweep_seconds, each, sweeps.RESOLVED_AT_ONCE) for each in offline),
         Sweep("purge", 60, sweeps.purge, sweeps.FORGOTTEN_AT_ONCE),

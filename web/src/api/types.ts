@@ -23,3 +23,4 @@ export type TokenList = Schemas["TokenList"];
 export type JobRow = Schemas["JobRow"];
 export type JobPage = Schemas["JobPage"];
 export type JobNow = Schemas["JobNow"];
+export type Overview = Schemas["OverviewBody"];

@@ -2,7 +2,7 @@
 
 from cableferry.dialects import problems
 from cableferry.dialects.endpoint import Dialect, Headers
-from cableferry.dialects.ui import access_keys, jobs, sessions, tokens, users
+from cableferry.dialects.ui import access_keys, jobs, overviews, sessions, tokens, users
 from cableferry.wire.ui import PREFIX
 
 
@@ -19,6 +19,7 @@ DIALECT = Dialect(
         *tokens.ENDPOINTS,
         *access_keys.ENDPOINTS,
         *jobs.ENDPOINTS,
+        *overviews.ENDPOINTS,
     ),
     check_headers=_demand_nothing,
     render=problems.render,
