@@ -126,7 +126,9 @@ def _page(found: Contents, next: str | None) -> answers.Contents:
 
 def _removed(tx: Tx, call: Call, bucket: Bucket, key: str) -> Removal:
     try:
-        objects.remove(tx, gateway.changeable(bucket, key), call.caller)
+        known = gateway.key_to_remove(bucket, key)
+        if known is not None:
+            objects.remove(tx, known, call.caller)
     except Refusal as refusal:
         return Removal(key, codes.of(refusal, int(denials.status_of(refusal))), refusal.detail)
     return Removal(key)

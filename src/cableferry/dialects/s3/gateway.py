@@ -41,25 +41,32 @@ def bucket(call: Call) -> Bucket:
         ) from None
 
 
-def key(call: Call) -> Key:
+def key_to_read(call: Call) -> Key:
+    """A key that no file can have is one that is not there."""
+    text = call.path["key"]
+    found = _with_path(text)
+    if found is None:
+        raise NotFound(f"there is no file {text[:200]}: a key is <artifact>/<path>", Kind.UNKNOWN_FILE)
+    return found
+
+
+def key_to_write(call: Call) -> Key:
+    check_changes(bucket(call))
     return buckets.key(call.path["key"])
 
 
-def key_to_change(call: Call) -> Key:
-    """The key of a file that may be written or removed; what has a name is committed and stays."""
-    return _checked(bucket(call), key(call))
+def key_to_remove(where: Bucket, text: str) -> Key | None:
+    """None for a key that no file can have: it is gone as it should be."""
+    check_changes(where)
+    return _with_path(text)
 
 
-def _checked(where: Bucket, wanted: Key) -> Key:
+def check_changes(where: Bucket) -> None:
+    """What has a name is committed and stays."""
     if where is not Bucket.ARTIFACTS:
         raise Forbidden(
             f"the bucket {where} shows what is committed and never changes: write to {Bucket.ARTIFACTS}/<id>/<path>"
         )
-    return wanted
-
-
-def changeable(where: Bucket, text: str) -> Key:
-    return _checked(where, buckets.key(text))
 
 
 def xml(content: bytes) -> Plain:
@@ -78,3 +85,7 @@ def ignore_body(body: bytes, headers: Headers) -> None:
 
 def not_implemented(what: str) -> Refusal:
     return Invalid(f"{what} is not something that this gateway does", code="NotImplemented")
+
+
+def _with_path(text: str) -> Key | None:
+    return buckets.key(text) if text.partition("/")[2] and not text.startswith("/") else None

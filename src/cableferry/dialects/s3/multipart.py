@@ -60,7 +60,7 @@ class UploadsQuery(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 def create(tx: Tx, call: Call) -> Plain:
-    key = gateway.key_to_change(call)
+    key = gateway.key_to_write(call)
     said = kept.said(key.path, call.headers)
     draft = Draft(said, Manner.PARTS, metadata=said.headers)
     upload = uploads.create(tx, key.head, draft, call.caller, gateway.gateway(call).multipart_lifetime)
@@ -108,7 +108,7 @@ def assemble(call: Call) -> Whole | None:
 
 def complete(tx: Tx, call: Call) -> Plain:
     """Done twice, since the answer may have been lost, it is done once."""
-    key, upload, etag = gateway.key_to_change(call), _found(tx, call), _etag(call.body)
+    key, upload, etag = gateway.key_to_write(call), _found(tx, call), _etag(call.body)
     file = objects.current(tx, key)
     if upload.completed_at is not None and file is not None and file.etag == etag:
         return _completed(key, etag)
@@ -130,7 +130,7 @@ def find_parts(tx: Tx, call: Call) -> Plain:
     found = uploads.parts(tx, upload, query.part_number_marker, most + 1)
     shown = [answers.Part(each.number, each.size_bytes, f'"{_known_by(each)}"', each.at) for each in found[:most]]
     page = Parts(
-        Bucket.ARTIFACTS, gateway.key(call).text, upload.id, query.part_number_marker, most, shown, len(found) > most
+        Bucket.ARTIFACTS, call.path["key"], upload.id, query.part_number_marker, most, shown, len(found) > most
     )
     return gateway.xml(answers.parts(page))
 
@@ -167,7 +167,7 @@ def _is_behind(upload: answers.Upload, after: tuple[str, str]) -> bool:
 
 def _found(tx: Tx, call: Call) -> Upload:
     """The upload, if it is one of S3's, and of this key."""
-    key, upload_id = gateway.key_to_change(call), call.query.upload_id
+    key, upload_id = gateway.key_to_write(call), call.query.upload_id
     upload = uploads.get(tx, upload_id, call.caller)
     if upload.manner is not Manner.PARTS or Key(upload.artifact_id, upload.path) != key:
         raise _missing(upload_id)

@@ -13,7 +13,7 @@ from cableferry.core.access import Need
 from cableferry.core.buckets import Bucket, Key
 from cableferry.core.errors import Invalid, Kind, NotFound
 from cableferry.dialects.endpoint import Answer, Arrived, Call, Content, Endpoint, Landing, Plain
-from cableferry.dialects.s3 import checksums, conditions, gateway, kept
+from cableferry.dialects.s3 import checksums, conditions, folders, gateway, kept
 from cableferry.dialects.s3.gateway import OBJECT
 from cableferry.engine import buckets, files, objects
 from cableferry.store.files import Blob, Piece
@@ -42,7 +42,7 @@ class GetQuery(msgspec.Struct, frozen=True, rename="kebab"):
 
 def get(tx: Tx, call: Call) -> Content:
     _check_version(call.query)
-    bucket, key = gateway.bucket(call), gateway.key(call)
+    bucket, key = gateway.bucket(call), gateway.key_to_read(call)
     file, pieces = buckets.get(tx, bucket, key)
     headers = kept.headers(file) | _wished(call.query)
     return Content(
@@ -57,8 +57,11 @@ def get(tx: Tx, call: Call) -> Content:
 
 
 def takes(tx: Tx, call: Call) -> Landing | None:
-    """Everything that can be known before the first byte; a copy brings none."""
-    key = gateway.key_to_change(call)
+    """Everything that can be known before the first byte; a copy and a folder bring none."""
+    if folders.is_one(call):
+        folders.check(tx, call)
+        return None
+    key = gateway.key_to_write(call)
     if COPY_SOURCE in call.headers:
         return None
     landing = checksums.landing(call, gateway.gateway(call).upload_limit_bytes)
@@ -69,7 +72,9 @@ def takes(tx: Tx, call: Call) -> Landing | None:
 
 
 def put(tx: Tx, call: Call) -> Answer | Plain:
-    key = gateway.key_to_change(call)
+    if call.arrived is None and folders.is_one(call):
+        return folders.made()
+    key = gateway.key_to_write(call)
     if call.arrived is None:
         return _copied(tx, call, key)
     checksums.judge(call, call.arrived)
@@ -80,7 +85,9 @@ def put(tx: Tx, call: Call) -> Answer | Plain:
 
 def remove(tx: Tx, call: Call) -> None:
     """What is not there is gone as it should be."""
-    objects.remove(tx, gateway.key_to_change(call), call.caller)
+    key = gateway.key_to_remove(gateway.bucket(call), call.path["key"])
+    if key is not None:
+        objects.remove(tx, key, call.caller)
 
 
 def refuse_others(tx: Tx, call: Call) -> None:
