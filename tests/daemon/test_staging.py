@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from cableferry.client import emx2
+from cableferry.client import emx2, transfers
 from cableferry.client.answers import File
 from cableferry.client.artifacts import Artifacts, Description
 from cableferry.client.emx2 import Emx2
@@ -57,7 +57,13 @@ class Place:
 
     def stage(self, wanted: object, artifacts: Artifacts | None = None) -> object:
         self.moved = 0
-        desk = Desk(artifacts or self.client.artifacts, self.verified, lambda: self.moved >= self.stop_after, self.tick)
+        desk = Desk(
+            artifacts or self.client.artifacts,
+            self.verified,
+            lambda: self.moved >= self.stop_after,
+            self.tick,
+            self.tick,
+        )
         return inputs.stage(desk, self.site, Order(msgspec.json.encode(wanted), self.input, self.folder / "scratch"))
 
     def managed(self, files: dict[str, bytes]) -> str:
@@ -231,6 +237,18 @@ def test_what_is_written_just_now_is_not_remembered(place: Place) -> None:
     place.verified.sha256(path, place.tick)
 
     assert 6 == place.moved
+
+
+def test_a_table_that_is_none_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "verified.db").write_bytes(b"no database at all " * 100)
+    write(tmp_path / "x", b"x")
+
+    verified = Verified(tmp_path / "verified.db")
+
+    assert [sha256(b"x")] * 2 == [verified.sha256(tmp_path / "x", transfers.ignore) for _ in range(2)]
+    verified.close()
+    # one that fails costs time, not the job
+    assert sha256(b"x") == verified.sha256(tmp_path / "x", transfers.ignore)
 
 
 def test_a_missing_posix_file_is_named(place: Place) -> None:

@@ -5,6 +5,7 @@ import base64
 import http.client
 import json
 import threading
+import time
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ import pytest
 
 from cableferry.core.access import Anyone
 from cableferry.dialects.endpoint import Call, Feed, Tidings
+from cableferry.server import following
 from cableferry.server.exchange import Disconnected, Exchange, Followed, Reply, Request
 from cableferry.server.following import Followings
 from cableferry.server.live import Live
 from cableferry.server.settings import LogsSection
 from cableferry.testing import servers, stores
+from cableferry.testing.postgres import Cluster
 from cableferry.testing.servers import Client, Running
 
 SECONDS = 20
@@ -261,3 +264,21 @@ def test_the_log_of_a_job_that_is_over_becomes_its_artifact(job: Job) -> None:
 
 def _job(job: Job) -> Any:
     return job.client.get(f"/api/hpc/jobs/{job.id}").json
+
+
+@pytest.mark.postgres
+def test_a_follower_of_another_process_hears_at_once(tmp_path: Path, postgres_cluster: Cluster) -> None:
+    with stores.database(postgres_cluster) as url:
+        settings = servers.settings_in(tmp_path)
+        settings = msgspec.structs.replace(settings, database=msgspec.structs.replace(settings.database, url=url))
+        with servers.running(settings) as one, servers.running(settings) as other:
+            job = Job(one)
+            job.port = other.port
+            events = job.follow().events()
+            job.append(0, b"one\n")
+            assert ("1:4", "one\n") == _told(next(events))
+            started = time.monotonic()
+            job.append(4, b"two\n")
+            assert ("1:8", "two\n") == _told(next(events))
+            assert time.monotonic() - started < following.KEEP_ALIVE_SECONDS
+            job.followers[0].close()

@@ -86,6 +86,9 @@ def _of_artifact(client: Emx2, artifact: str, stream: str | None, tail: int | No
     if not files:
         raise Failure(f"log artifact {artifact} has no file for {stream}", Exit.NOT_FOUND)
     for file in files:
+        if not file.is_stored:
+            where = client.artifacts.get(artifact).content_url
+            raise Failure(f"log {file.path} lies elsewhere, at {where}", Exit.NOT_FOUND)
         if len(files) > 1:
             yield f"==> {file.path} <==\n".encode()
         with client.artifacts.reading(artifact, file.path) as streaming:

@@ -25,7 +25,7 @@ Name = Literal[
     "cableferry_jobs",  # jobs in each state, by pool and processor
     "cableferry_oldest_pending_seconds",  # how long the job that has waited longest has waited
     "cableferry_leases",  # jobs that a worker holds
-    "cableferry_waiters",  # long polls that are parked in this process
+    "cableferry_waiters",  # long polls that are parked in this process, and followers
     "cableferry_commit_units",  # transactions that shared one commit
     "cableferry_commit_seconds",  # time until a commit was on disk
     "cableferry_clock_skew_seconds",  # how far a worker's clock is ahead of ours, at its latest request

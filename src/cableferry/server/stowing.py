@@ -42,8 +42,8 @@ async def run(store: Store, blobs: Blobs, rules: Rules, how: Stowing) -> None:
         await asyncio.sleep(pause * (0.8 + 0.4 * random.random()))  # noqa: S311  # no secret
         try:
             await once(store, blobs, rules, how)
-        except (failures.StoreFailure, failures.BlobFailure) as failure:
-            log.warning("logs not put away", detail=str(failure))
+        except failures.StoreFailure as failure:
+            log.warning("logs not put away", job=None, detail=str(failure))
 
 
 async def once(store: Store, blobs: Blobs, rules: Rules, how: Stowing) -> int:
@@ -54,6 +54,9 @@ async def once(store: Store, blobs: Blobs, rules: Rules, how: Stowing) -> int:
             await _put_away(store, blobs, rules, settled)
         except Refusal as refusal:
             log.info("log not put away", job=settled.job.id, detail=refusal.detail)
+        except failures.BlobFailure as failure:
+            # its rows stay, and may find room the next time
+            log.warning("logs not put away", job=settled.job.id, detail=str(failure))
     while await store.awrite(lambda tx: engine.purge(tx, how.keep)) >= PURGED_AT_ONCE:
         pass  # a whole portion: there is more than one transaction should do
     return len(found)

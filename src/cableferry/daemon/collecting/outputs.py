@@ -203,7 +203,7 @@ class _Bringing:
 
     def _content(self, file: Output, descriptor: int) -> Content:
         name = os.fsencode(self._tree.root / file.place)
-        sha256 = self._desk.verified.of_open(name, descriptor, self._desk.tick)
+        sha256 = self._desk.verified.of_open(name, descriptor, self._desk.look)
         size = os.fstat(descriptor).st_size
         return Content(partial(_pieces, self._desk, descriptor, size), size, sha256)
 

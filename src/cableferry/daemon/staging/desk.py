@@ -34,7 +34,10 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Desk:
-    """What the work is done with; `is_cancelled` is asked about once per mebibyte."""
+    """What the work is done with; `is_cancelled` is asked about once per mebibyte.
+
+    `moved` is told of the bytes that went over the network, `looked` of those that were read to be hashed.
+    """
 
     def __init__(
         self,
@@ -42,16 +45,25 @@ class Desk:
         verified: Verified,
         is_cancelled: Callable[[], bool] = lambda: False,
         moved: Callable[[int], object] = transfers.ignore,
+        looked: Callable[[int], object] = transfers.ignore,
     ) -> None:
         self.artifacts = artifacts
         self.verified = verified
         self._is_cancelled = is_cancelled
         self._moved = moved
+        self._looked = looked
 
     def tick(self, moved: int) -> None:
+        self.go_on()
+        self._moved(moved)
+
+    def look(self, looked: int) -> None:
+        self.go_on()
+        self._looked(looked)
+
+    def go_on(self) -> None:
         if self._is_cancelled():
             raise Stopped
-        self._moved(moved)
 
 
 class Brought(msgspec.Struct, frozen=True):

@@ -68,7 +68,7 @@ def _fetch(desk: Desk, folder: Path, scratch: Path, numbered: tuple[int, Source]
     file = source.file
     target = folder.joinpath(*file.path.split("/"))
     if target.is_file():
-        return file.path, check_file(file, desk.verified.sha256(target, desk.tick))
+        return file.path, check_file(file, desk.verified.sha256(target, desk.look))
     target.parent.mkdir(parents=True, exist_ok=True)
     # beside the inputs, so that no name of theirs can be that of a part
     landing = scratch / str(number)

@@ -55,7 +55,7 @@ def _with(staged: Staged, each: Reference, brought: Brought) -> Staged:
 
 
 def _bring(desk: Desk, site: Site, order: Order, each: Reference) -> Brought:
-    desk.tick(0)
+    desk.go_on()
     order.input_dir.mkdir(parents=True, exist_ok=True)
     try:
         artifact = desk.artifacts.get(each.id)

@@ -27,7 +27,7 @@ def link(desk: Desk, site: Site, order: Order, artifact: Artifact) -> Brought:
 def _verified(desk: Desk, found: tuple[File, Path]) -> tuple[str, str]:
     file, path = found
     try:
-        return file.path, check_file(file, desk.verified.sha256(path, desk.tick))
+        return file.path, check_file(file, desk.verified.sha256(path, desk.look))
     except FileNotFoundError:
         raise Mismatch(f"{file.path} is not there: {path}") from None
 

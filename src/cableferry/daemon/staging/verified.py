@@ -1,5 +1,6 @@
 """Remembers the hashes of files that have not changed since they were read."""
 
+import contextlib
 import hashlib
 import os
 import sqlite3
@@ -31,12 +32,11 @@ class Verified:
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
-        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self._db.execute("pragma journal_mode = wal")
-        self._db.execute("pragma synchronous = normal")
-        self._db.executescript(_TABLE)
-        oldest = int(time.time()) - KEPT_SECONDS
-        self._db.execute("delete from verified where seen_at < ?", (oldest,))
+        try:
+            self._db = _opened(path)
+        except sqlite3.DatabaseError:
+            path.unlink(missing_ok=True)
+            self._db = _opened(path)
 
     def close(self) -> None:
         with self._lock:
@@ -72,20 +72,34 @@ class Verified:
         return found.hexdigest()
 
     def _known(self, name: bytes, seen: os.stat_result) -> str | None:
-        with self._lock:
+        with self._lock, contextlib.suppress(sqlite3.Error):
             row = self._db.execute(
                 "select sha256 from verified"
                 " where path = ? and size = ? and mtime_ns = ? and ctime_ns = ? and inode = ?",
                 (name, *_likeness(seen)),
             ).fetchone()
-        return None if row is None else str(row[0])
+            return None if row is None else str(row[0])
+        return None
 
     def _remember(self, name: bytes, seen: os.stat_result, sha256: str) -> None:
-        with self._lock:
+        with self._lock, contextlib.suppress(sqlite3.Error):
             self._db.execute(
                 "insert or replace into verified values (?, ?, ?, ?, ?, ?, ?)",
                 (name, *_likeness(seen), sha256, int(time.time())),
             )
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        db.execute("pragma journal_mode = wal")
+        db.execute("pragma synchronous = normal")
+        db.executescript(_TABLE)
+        db.execute("delete from verified where seen_at < ?", (int(time.time()) - KEPT_SECONDS,))
+    except sqlite3.DatabaseError:
+        db.close()
+        raise
+    return db
 
 
 def _likeness(seen: os.stat_result) -> tuple[int, int, int, int]:
