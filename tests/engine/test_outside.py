@@ -141,3 +141,9 @@ def test_a_reference_is_never_looked_at(depot: Depot, create: Callable[..., Arti
     artifact = create(f"file://{root}/none", Residence.REFERENCE)
 
     assert Outcome(sha256="abc", declared_sha256="abc", size_bytes=5) == examine(depot, artifact, Declared("ABC", 5))
+
+
+def test_a_reference_holds_what_its_files_were_said_to_be(depot: Depot, create: Callable[..., Artifact]) -> None:
+    artifact = create("https://data.example.org/x", Residence.REFERENCE, a=Declared(OTHER, 5))
+
+    assert Outcome(sha256=OTHER, declared_sha256=None, size_bytes=5) == examine(depot, artifact, Declared())

@@ -29,7 +29,9 @@ def examined(looking: Looking, artifact: Artifact, files: Sequence[File], declar
     """The content as it was found where this server may look, and as it was declared where it may not."""
     said = None if declared.sha256 is None else declared.sha256.lower()
     if artifact.residence is Residence.REFERENCE:
-        return Outcome(sha256=said, declared_sha256=said, size_bytes=declared.size_bytes)
+        total = contents.add_up(files)
+        size = total.size_bytes if files else declared.size_bytes
+        return Outcome(sha256=total.sha256 or said, declared_sha256=said, size_bytes=size)
     try:
         found = _all(looking, artifact, files) if files else _alone(looking, artifact, declared)
         _check(f"artifact {artifact.id}", declared, found)

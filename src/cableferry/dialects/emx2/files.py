@@ -1,5 +1,6 @@
 """The files of artifacts: bytes in and out, and the list of what is there."""
 
+import re
 from typing import Annotated, Literal
 from urllib.parse import quote
 
@@ -14,13 +15,13 @@ from cableferry.core.artifacts import MOST_FILES, Declared, Description, File, R
 from cableferry.core.errors import Invalid, Kind, NotFound, Refusal
 from cableferry.core.paging import Page
 from cableferry.dialects import resumable
-from cableferry.dialects.denials import Damaged
+from cableferry.dialects.denials import Damaged, PreconditionFailed
 from cableferry.dialects.dispositions import attachment
 from cableferry.dialects.emx2.artifacts import HOME
 from cableferry.dialects.emx2.contract import Contract
 from cableferry.dialects.endpoint import Answer, Arrived, Call, Content, Endpoint, Landing
 from cableferry.dialects.resumable import Going
-from cableferry.engine import files, verifying
+from cableferry.engine import artifacts, files, verifying
 from cableferry.engine.files import Stored
 from cableferry.store.files import Blob, Piece
 from cableferry.store.tx import Tx
@@ -30,6 +31,7 @@ from cableferry.wire.resumption import href
 
 log = structlog.get_logger()
 
+_ESCAPED = re.compile(r"\\\\|%(22|0[AaDd])")
 _DIGESTS = (b"content-sha256", b"content-digest")
 
 
@@ -59,6 +61,7 @@ def takes(tx: Tx, call: Call) -> Landing | None:
     if _is_metadata(call):
         return None
     files.check_takes(tx, call.path["artifact_id"], call.path["path"], call.caller)
+    _check_expected(tx, call)
     form = _form(call)
     if form == "raw" and resumable.wants_draft(call.headers):
         said = Description(call.path["path"], wire.role(_asked_role(call)), _typed(call, call.path["path"]))
@@ -70,6 +73,7 @@ def takes(tx: Tx, call: Call) -> Landing | None:
 
 def put(tx: Tx, call: Call) -> Answer:
     path = call.path["path"]
+    _check_expected(tx, call)
     if call.arrived is None:
         return _declared(tx, call, path)
     if isinstance(call.prepared, Going):
@@ -93,7 +97,8 @@ def takes_form(tx: Tx, call: Call) -> Landing | None:
 def post(tx: Tx, call: Call) -> Answer:
     if call.arrived is None:
         return _declared(tx, call, _named(call.body.path))
-    return _attached(tx, call, _named(call.arrived.fields.get("path") or call.arrived.file_name), call.arrived)
+    arrived = call.arrived
+    return _attached(tx, call, _named(arrived.fields.get("path") or _unambiguous(arrived.file_name)), arrived)
 
 
 def verified(call: Call) -> Refusal | None:
@@ -225,8 +230,36 @@ def _elsewhere(stored: Stored) -> Answer:
     artifact, file = stored.artifact, stored.file
     location = contents.location(artifact, file.path)
     body = wire.LocationBody(artifact.id, file.path, artifact.residence.value, location, file.sha256, file.size_bytes)
-    headers = {"Location": quote(location, safe=":/?&=%~+,;@!$'()*[]#"), "X-Content-SHA256": file.sha256 or ""}
+    known = {} if file.sha256 is None else {"X-Content-SHA256": file.sha256}
+    headers = {"Location": quote(location, safe=":/?&=%~+,;@!$'()*[]#"), **known}
     return Answer(body, status=302, headers=headers)
+
+
+def _check_expected(tx: Tx, call: Call) -> None:
+    """A write may depend on what is there: `If-None-Match: *` on nothing, `If-Match` on one version."""
+    wants_none, wanted = call.headers.get(b"if-none-match", b"").strip() == b"*", call.headers.get(b"if-match")
+    if not wants_none and wanted is None:
+        return
+    artifacts.lock(tx, call.path["artifact_id"])
+    found = _etag(tx, call)
+    tags = {tag.strip().decode("latin-1") for tag in (wanted or b"").split(b",")}
+    if (wants_none and found is not None) or (wanted is not None and found is None) or not (tags & {"", "*", found}):
+        raise PreconditionFailed("another file is there than this request expects: look what it is first", etag=found)
+
+
+def _etag(tx: Tx, call: Call) -> str | None:
+    """The tag of what lies under the path, None when nothing does."""
+    try:
+        return f'"{files.get(tx, call.path["artifact_id"], call.path["path"]).file.sha256}"'
+    except NotFound:
+        return None
+
+
+def _unambiguous(name: str | None) -> str | None:
+    """Clients escape a quote, a backslash and a line's end in different ways, so nobody can say what was meant."""
+    if name is not None and _ESCAPED.search(name):
+        raise Invalid("the file's name in the form can be read in two ways: send it as the field path", Kind.BAD_PATH)
+    return name
 
 
 def _named(path: str | None) -> str:
@@ -256,7 +289,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "PUT", _FILE, put, Need.CREATE, "Upload a file, or declare one that lies elsewhere",
         answer=wire.UploadedBody, mode="write", body=wire.FileMetadataBody, query=FileQuery, status=201,
-        refusals=(404, 409), takes=takes,
+        refusals=(404, 409, 412), takes=takes,
     ),
     Endpoint(
         "GET", _FILE, get, Need.READ, "Download a file, whole or in ranges",
