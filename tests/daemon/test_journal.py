@@ -10,17 +10,18 @@ from cableferry.daemon.journal import Journal
 from cableferry.wire.emx2.bodies import TransitionBody
 
 HELD = Held(id="j1", name="cf-j1-a1", folder="j1", processor="echo", stage=Stage.STARTED, epoch=2)
-Open = Callable[[], Journal]
+Notes = Journal[Held, TransitionBody]
+Open = Callable[[], Notes]
 
 
 @pytest.fixture
 def reopened(tmp_path: Path) -> Iterator[Open]:
-    opened: list[Journal] = []
+    opened: list[Notes] = []
 
-    def reopen() -> Journal:
+    def reopen() -> Notes:
         for journal in opened:
             journal.close()
-        opened[:] = [Journal(tmp_path / "journal.db")]
+        opened[:] = [Journal(tmp_path / "journal.db", Held, TransitionBody)]
         return opened[0]
 
     yield reopen

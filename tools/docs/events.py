@@ -31,6 +31,8 @@ TOLD: dict[str, str] = {
     "not listening": "Hints of other server processes do not arrive; the connection is tried again.",
     "checkpoint failed": "SQLite's log could not be folded into its file; it grows until the next try succeeds.",
     "worker registered": "The daemon is known to the server.",
+    "worker started": "A container worker began to poll.",
+    "report refused": "The server takes a container worker's report never; it was dropped and the job looked at.",
     "worker stopped": "The daemon ended; what it left running goes on and is found again at its next start.",
     "server in trouble": "The daemon could not reach the server, or was refused; it goes on and tries again.",
     "server is back": "The server answers the daemon again.",

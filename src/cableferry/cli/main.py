@@ -24,6 +24,7 @@ COMMANDS = {
     "openapi": Place("openapi", "openapi", "Print the OpenAPI document."),
     "daemon": Place("daemon", "daemon", "Run jobs of a server on this cluster."),
     "local-worker": Place("local_worker", "local_worker", "Run jobs as commands on this machine."),
+    "worker": Place("worker", "worker", "Run jobs in containers on this machine."),
     "demo": Place("demo", "demo", "See one job go from submit to its output."),
     "completion": Place("completion", "completion", "Print the completion script of a shell."),
 }

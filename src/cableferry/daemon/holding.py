@@ -11,6 +11,7 @@ from cableferry.daemon.config import Config
 from cableferry.daemon.decide import Decision, stopped
 from cableferry.daemon.held import Held, Stage, Stop
 from cableferry.daemon.journal import Journal
+from cableferry.wire.emx2.bodies import TransitionBody
 
 log = structlog.get_logger()
 
@@ -18,7 +19,7 @@ log = structlog.get_logger()
 class Holding:
     """Every change is in the journal before anything follows from it."""
 
-    def __init__(self, config: Config, journal: Journal) -> None:
+    def __init__(self, config: Config, journal: Journal[Held, TransitionBody]) -> None:
         self._config = config
         self._journal = journal
         self._held = {held.id: held for held in journal.held()}

@@ -3,19 +3,28 @@
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from cableferry.daemon.held import Held
-from cableferry.wire.emx2.bodies import TransitionBody
+
+class Named(Protocol):
+    """Whatever is held goes by an id."""
+
+    @property
+    def id(self) -> str: ...
 
 
-class Entry(msgspec.Struct, frozen=True):
+H = TypeVar("H", bound=Named)
+R = TypeVar("R")
+
+
+class Entry(msgspec.Struct, Generic[R], frozen=True):
     """A report that has not been taken yet."""
 
     number: int
     job: str
-    report: TransitionBody
+    report: R
 
 
 _TABLES = """
@@ -27,10 +36,15 @@ create table if not exists facts (name text primary key, value text not null) wi
 """
 
 
-class Journal:
-    """A file on this machine's own disk; every change is on it before the method returns."""
+class Journal(Generic[H, R]):
+    """A file on this machine's own disk; every change is on it before the method returns.
 
-    def __init__(self, path: Path) -> None:
+    What is held and what is reported is of one type each.
+    """
+
+    def __init__(self, path: Path, held: type[H], report: type[R]) -> None:
+        self._held = msgspec.json.Decoder(held)
+        self._report = msgspec.json.Decoder(report)
         # made by one thread and used by another, one at a time
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._db.execute("pragma journal_mode = wal")
@@ -40,11 +54,11 @@ class Journal:
     def close(self) -> None:
         self._db.close()
 
-    def held(self) -> list[Held]:
+    def held(self) -> list[H]:
         rows = self._db.execute("select body from held order by id")
-        return [msgspec.json.decode(body, type=Held) for (body,) in rows]
+        return [self._held.decode(body) for (body,) in rows]
 
-    def note(self, held: Held, reports: Iterable[TransitionBody] = ()) -> None:
+    def note(self, held: H, reports: Iterable[R] = ()) -> None:
         """Remember where a job is, together with what is to be told about it."""
         with self._db:
             self._db.execute("begin immediate")
@@ -54,10 +68,10 @@ class Journal:
                 [(held.id, msgspec.json.encode(report)) for report in reports],
             )
 
-    def outbox(self, most: int = 500) -> list[Entry]:
+    def outbox(self, most: int = 500) -> list[Entry[R]]:
         """What is to be told, in the order in which it happened."""
         rows = self._db.execute("select number, job, body from outbox order by number limit ?", (most,))
-        return [Entry(number, job, msgspec.json.decode(body, type=TransitionBody)) for number, job, body in rows]
+        return [Entry(number, job, self._report.decode(body)) for number, job, body in rows]
 
     def untold(self) -> frozenset[str]:
         """The jobs about which something is still to be told."""

@@ -27,6 +27,7 @@ from cableferry.daemon.sole import Sole
 from cableferry.daemon.standing import Standing
 from cableferry.daemon.upstreams.protocol import Give
 from cableferry.schedulers.protocol import Phase, Scheduler, Sighting, Snapshot, Ticket
+from cableferry.wire.emx2.bodies import TransitionBody
 
 log = structlog.get_logger()
 
@@ -52,7 +53,7 @@ class Daemon:
         self._sole = Sole(state, None if config.backend == "simulate" else Path(config.jobs_dir))
         self._config = config
         self._scheduler = scheduler
-        self._journal = Journal(state / "journal.db")
+        self._journal = Journal(state / "journal.db", Held, TransitionBody)
         self._session = self._journal.fact("session", str(uuid.uuid4()))
         self._holding = Holding(config, self._journal)
         self._hands = Hands(config, scheduler)

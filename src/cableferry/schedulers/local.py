@@ -137,7 +137,8 @@ class Local:
 
 
 def _wrapped(order: Order, run: Path, told: int) -> list[str]:
-    files = (os.path.join(order.output_dir, name) for name in ("stdout.log", "stderr.log"))
+    apart = [os.path.join(order.output_dir, name) for name in ("stdout.log", "stderr.log")]
+    files = apart if order.log_file is None else [order.log_file] * 2
     return [sys.executable, "-I", "-S", wrapper.__file__, str(run), str(told), *files, "--", *order.command]
 
 

@@ -77,7 +77,10 @@ class Resources(msgspec.Struct, frozen=True):
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What to run, under a name that no other attempt of any job has."""
+    """What to run, under a name that no other attempt of any job has.
+
+    What it says goes to two files in its output folder, or all to one `log_file`, where the scheduler can do that.
+    """
 
     name: str
     command: tuple[str, ...]
@@ -86,6 +89,7 @@ class Order(msgspec.Struct, frozen=True):
     environment: Mapping[str, str]
     resources: Resources = Resources()
     comment: str = ""
+    log_file: str | None = None
 
     def __repr__(self) -> str:
         return f"Order(name={self.name!r}, command={self.command[:1]!r})"

@@ -13,6 +13,7 @@ from cableferry.core.jobs import HELD, State
 from cableferry.daemon.config import Config
 from cableferry.daemon.journal import Entry
 from cableferry.daemon.upstreams.protocol import Get, Give
+from cableferry.wire.emx2.bodies import TransitionBody
 from cableferry.wire.emx2.words import WORDS
 
 _READY = WORDS[State.READY]
@@ -50,7 +51,7 @@ class Plain:
     def pause_seconds(self, is_busy: bool) -> float:
         return self._poll_seconds
 
-    def _tell(self, entry: Entry) -> int:
+    def _tell(self, entry: Entry[TransitionBody]) -> int:
         """The report's number: one that is refused need not be told again either."""
         plain = {"epoch": None, "cause": None, "usage": None, "scheduler": None}
         report = msgspec.structs.replace(entry.report, worker_id=self._worker_id, **plain)

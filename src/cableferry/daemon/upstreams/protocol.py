@@ -7,12 +7,13 @@ import msgspec
 
 from cableferry.client.answers import Job
 from cableferry.daemon.journal import Entry
+from cableferry.wire.emx2.bodies import TransitionBody
 
 
 class Give(msgspec.Struct, frozen=True):
     """What happened, what is held, and how many more jobs would be taken."""
 
-    reports: tuple[Entry, ...]
+    reports: tuple[Entry[TransitionBody], ...]
     holding: tuple[str, ...]
     room: int
 

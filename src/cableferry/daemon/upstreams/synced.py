@@ -9,7 +9,7 @@ from cableferry.client.emx2 import Emx2, Filter
 from cableferry.daemon.journal import Entry
 from cableferry.daemon.upstreams import plain
 from cableferry.daemon.upstreams.protocol import Get, Give
-from cableferry.wire.emx2.bodies import Extensions, Gone, ReportResult, SyncBody, SyncReport
+from cableferry.wire.emx2.bodies import Extensions, Gone, ReportResult, SyncBody, SyncReport, TransitionBody
 
 # often enough to stop a job within a second, and to keep a session alive
 BUSY_SECONDS = 0.5
@@ -47,7 +47,7 @@ class Synced:
         return BUSY_SECONDS if is_busy else IDLE_SECONDS
 
 
-def _report(entry: Entry) -> SyncReport:
+def _report(entry: Entry[TransitionBody]) -> SyncReport:
     return SyncReport(job_id=entry.job, **msgspec.structs.asdict(entry.report))
 
 
