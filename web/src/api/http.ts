@@ -68,10 +68,14 @@ export function url(path: string, query: Asked["query"] = {}): string {
 }
 
 export async function call<T>(path: string, asked: Asked = {}): Promise<Answer<T>> {
+  const response = await read(path, asked);
+  return { body: (await content(response)) as T, status: response.status, headers: response.headers };
+}
+
+/** The same for what is no JSON. */
+export async function read(path: string, asked: Asked = {}): Promise<Response> {
   const response = await reached(path, asked);
-  if (response.ok || response.status === 304) {
-    return { body: (await content(response)) as T, status: response.status, headers: response.headers };
-  }
+  if (response.ok || response.status === 304) return response;
   const refused = await refusal(response);
   if (response.status === 401 && path !== "api/ui/login") onSignedOut();
   throw refused;

@@ -24,3 +24,13 @@ export type JobRow = Schemas["JobRow"];
 export type JobPage = Schemas["JobPage"];
 export type JobNow = Schemas["JobNow"];
 export type Overview = Schemas["OverviewBody"];
+export type LogList = Schemas["LogList"];
+
+/** What a follower of a log is told; a feed's events are not part of the description. */
+export interface LogEvent {
+  attempt: number;
+  offset: number;
+  text?: string;
+  size_bytes?: number;
+  status?: string;
+}
