@@ -1,5 +1,6 @@
 """Runs the application under uvicorn until it is told to stop."""
 
+import resource
 import signal
 import socket
 import ssl
@@ -17,6 +18,7 @@ from cableferry.store import connect
 log = structlog.get_logger()
 
 BACKLOG = 4096
+MOST_OPEN_FILES = 65_536
 # longer than a daemon is silent between two polls, so that it never finds its connection closed
 KEEP_ALIVE_SECONDS = 75
 
@@ -47,10 +49,19 @@ def serve(settings: Settings) -> None:
     if settings.server.reuse_port and connect.kind_of(settings.database_url) == "sqlite":
         raise CannotStart("server.reuse_port needs PostgreSQL: a SQLite database has one server process")
     tls.check(settings)
+    _expect_a_crowd()
     listening = listen(settings.server)
     app = create_app(settings)
     log.info("server listening", address=address(settings.server, listening))
     server(settings, app).run([listening])
+
+
+def _expect_a_crowd() -> None:
+    """A shell lets a program open fewer files than there may be daemons that wait here; the hard limit stays."""
+    at_ease, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_OPEN_FILES if most == resource.RLIM_INFINITY else min(most, MOST_OPEN_FILES)
+    if at_ease != resource.RLIM_INFINITY and at_ease < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def server(settings: Settings, app: App) -> Server:

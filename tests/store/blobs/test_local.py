@@ -1,12 +1,10 @@
 """What a folder promises besides: who may read it, what a full or a broken disk leaves, what a person can check."""
 
 import asyncio
-import contextlib
 import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from hypothesis import strategies as st
 from cableferry.store.blobs.local import LocalBlobs
 from cableferry.store.blobs.opening import open_blobs
 from cableferry.store.failures import BlobMissing, BlobsFull, BlobsUnavailable
+from tests import limits
 from tests.store.blobs import refusing
 from tests.store.blobs.bytes_of import filled, get, noise, places, put, sha256
 
@@ -24,16 +23,6 @@ LIMIT = 1_000_000
 
 def _files(root: Path) -> list[str]:
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
-
-
-@contextlib.contextmanager
-def _files_no_larger_than(size: int) -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_file_begins_with_its_hash(tmp_path: Path) -> None:
@@ -74,7 +63,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, size: int) -> No
     async def story() -> None:
         kept = await put(blobs, [noise(LIMIT)])
         sink = blobs.sink()
-        with _files_no_larger_than(LIMIT), pytest.raises(BlobsFull):
+        with limits.lowered(resource.RLIMIT_FSIZE, LIMIT), pytest.raises(BlobsFull):
             await filled(sink, noise(size))
         await sink.abandon()
 
