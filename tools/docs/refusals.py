@@ -90,7 +90,7 @@ TOLD: dict[Kind, Told] = {
         (415,), "A part of an upload has another `Content-Type` than its protocol says.", "Send the type that is named."
     ),
     Kind.TOO_MANY_PARTS: Told(
-        (409,), "An upload has come in so many parts that it takes no more.", "Begin it again with larger parts."
+        (400, 409), "An upload comes in so many parts that it takes no more.", "Begin it again with larger parts."
     ),
     Kind.COMMITTED: Told(
         (409,), "The artifact is committed and never changes any more.", "Create a new artifact for new content."
@@ -109,6 +109,11 @@ TOLD: dict[Kind, Told] = {
         (500,),
         "A download asked for verification, and the stored bytes are not what they were.",
         "Do not use the file; an operator runs `cableferry artifacts verify` and uploads the same bytes again.",
+    ),
+    Kind.NOT_DIRECT: Told(
+        (409,),
+        "Bytes are to go past the server, and its store or `artifacts.direct_seconds` has no address for that.",
+        "Upload to the file's own address, or download from there.",
     ),
     Kind.HASH_MISMATCH: Told(
         (409,),

@@ -41,6 +41,7 @@ class Kind(StrEnum):
     COMMITTED = "committed"
     ARTIFACT_FAILED = "artifact-failed"
     NOT_MANAGED = "not-managed"
+    NOT_DIRECT = "not-direct"
     HASH_MISMATCH = "hash-mismatch"
     BAD_INPUT = "bad-input"
     BAD_PATH = "bad-path"

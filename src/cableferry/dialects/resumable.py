@@ -31,6 +31,7 @@ class Resumption(msgspec.Struct, frozen=True):
     lifetime: timedelta
     part_bytes: int
     direct_seconds: int = 0
+    is_direct: bool = False
 
     @property
     def limits(self) -> dict[str, str]:

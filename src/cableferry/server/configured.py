@@ -11,6 +11,7 @@ from cableferry.dialects.emx2.contract import Contract
 from cableferry.dialects.resumable import Resumption
 from cableferry.dialects.s3.gateway import Gateway
 from cableferry.dialects.ui.desk import Desk
+from cableferry.engine import direct
 from cableferry.engine.collecting import Keeping
 from cableferry.engine.hashing import Hashes
 from cableferry.engine.reading import Depot
@@ -57,6 +58,8 @@ def resumption(settings: Settings, depot: Depot) -> Resumption:
         limit_bytes=section.resumable_limit_bytes,
         lifetime=timedelta(seconds=section.upload_lifetime_seconds),
         part_bytes=section.upload_part_bytes,
+        direct_seconds=section.direct_seconds,
+        is_direct=direct.is_possible(depot, section.direct_seconds),
     )
 
 

@@ -143,6 +143,12 @@ class ArtifactsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     upload_lifetime_seconds: Annotated[
         Seconds, _doc("How long such an upload waits for its next byte before it is given up.")
     ] = 7 * 86400
+    direct_seconds: Annotated[
+        Annotated[int, Meta(ge=0, le=7 * 86400)],
+        _doc(
+            "How long addresses count at which clients reach object storage itself, past this server; 0 gives none out."
+        ),
+    ] = 0
     upload_part_bytes: Annotated[
         Annotated[int, Meta(ge=1024 * 1024, le=2**40)],
         _doc("How much of it comes before what came is kept, whatever becomes of the server."),

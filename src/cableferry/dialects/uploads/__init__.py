@@ -2,7 +2,7 @@
 
 from cableferry.dialects import problems
 from cableferry.dialects.endpoint import Dialect, Headers
-from cableferry.dialects.uploads import beginning, resources
+from cableferry.dialects.uploads import beginning, direct, resources
 from cableferry.wire import tus
 from cableferry.wire.emx2 import PREFIX
 
@@ -14,7 +14,7 @@ def _demand_nothing(headers: Headers) -> None:
 DIALECT = Dialect(
     name="uploads",
     prefix=PREFIX,
-    endpoints=(*beginning.ENDPOINTS, *resources.ENDPOINTS),
+    endpoints=(*beginning.ENDPOINTS, *resources.ENDPOINTS, *direct.ENDPOINTS),
     check_headers=_demand_nothing,
     render=problems.render,
     answer_headers=((b"tus-resumable", tus.VERSION.encode()),),

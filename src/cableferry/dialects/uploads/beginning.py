@@ -57,7 +57,7 @@ def find(tx: Tx, call: Call) -> wire.UploadList:
     query: UploadsQuery = call.query
     artifact_id = call.path["artifact_id"]
     found = uploads.under_way(tx, artifact_id, call.caller, query.path)
-    return wire.listing(artifact_id, found, direct=False)
+    return wire.listing(artifact_id, found, desk_of(call).is_direct)
 
 
 def discover(tx: Tx, call: Call) -> Answer:

@@ -92,6 +92,10 @@ class Blobs(Protocol):
         """An address at which a client reaches the place itself, where the backing store can."""
         ...
 
+    def seal(self, place: str) -> tuple[str, int]:
+        """A copy of what is there, and its size: at a place that nobody has an address of; in the calling thread."""
+        ...
+
     async def delete(self, places: Sequence[str]) -> None:
         """Remove these places; those that are not there any more are fine."""
         ...

@@ -74,6 +74,9 @@ class LocalBlobs:
     def signed_url(self, place: str, seconds: int, method: str = "GET") -> None:
         return None
 
+    def seal(self, place: str) -> tuple[str, int]:
+        raise BlobMissing(f"{place}: no client brings bytes to a folder by itself")
+
     async def delete(self, places: Sequence[str]) -> None:
         await self._threads.wait(self._delete, places)
 
