@@ -219,6 +219,32 @@ def test_what_broke_off_is_continued_in_the_same_artifact(head: Head) -> None:
     assert 6_000_000 == head.moved
 
 
+def test_a_large_file_goes_in_parts_and_on_where_it_broke_off(head: Head) -> None:
+    content = os.urandom(4_000_000)
+    head.fill({"large.bin": content})
+    head.client.artifacts.part_bytes = 1_000_000
+    head.stop_after = 4_000_000 + 2_500_000  # hashed, and sent
+    assert Cancelled() == head.collect()
+
+    head.stop_after = 10**12
+    offsets: list[int] = []
+
+    class Noting(Artifacts):
+        def append(self, upload_id: str, offset: int, content: Any) -> int:
+            offsets.append(offset)
+            return super().append(upload_id, offset, content)
+
+    noting = Noting(head.client.artifacts._ask)
+    noting.part_bytes = 1_000_000
+    stored: Any = head.collect(noting)
+    while isinstance(stored, Failed) and stored.may_pass:
+        # the server has yet to notice that the first connection is gone
+        stored = head.collect(noting)
+
+    assert 2_000_000 <= offsets[0] <= 3_000_000
+    assert {"large.bin": content} == head.stored(stored.artifact_id)
+
+
 def test_a_lost_answer_to_the_creation_makes_no_second_artifact(head: Head) -> None:
     head.fill()
     head.what = msgspec.structs.replace(head.what, can_find=False)

@@ -52,14 +52,19 @@ def measured(source: Path) -> Whole:
 
 def upload(artifacts: Artifacts, id: str, said: Description, source: Path, progress: Progress = ignore) -> File:
     """Bring a file, a large one in parts; the server says what it has, and that must be what was sent."""
-    whole, meter = measured(source), Meter(progress)
+    return bring(artifacts, id, said, measured(source), progress)
+
+
+def bring(artifacts: Artifacts, id: str, said: Description, whole: Whole, progress: Progress = ignore) -> File:
+    """The same with a file whose hash is known."""
+    meter = Meter(progress)
     if whole.size_bytes > artifacts.part_bytes and resuming.can_resume(artifacts, id):
         resuming.send(artifacts, id, said, whole, meter)
         file = _there(artifacts, id, said.path)
     else:
         file = artifacts.put(id, said, Content(lambda: _pieces(whole, meter), whole.size_bytes, whole.sha256))
     if file.sha256 not in (None, whole.sha256):
-        raise WrongHash(f"{source} changed while it was sent, or the server stored something else")
+        raise WrongHash(f"{said.path} changed while it was sent, or the server stored something else")
     return file
 
 

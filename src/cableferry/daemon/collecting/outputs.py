@@ -1,18 +1,19 @@
 """One artifact of what a job wrote: created once, brought file by file, committed when it is whole."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from cableferry.client import artifacts as asking
-from cableferry.client import crowd
+from cableferry.client import crowd, transfers
 from cableferry.client.answers import Artifact, File
 from cableferry.client.artifacts import Description
 from cableferry.client.errors import Conflict, Invalid, NotFound
-from cableferry.client.http import PIECE_BYTES, Content
+from cableferry.client.resuming import Whole
 from cableferry.client.transfers import WrongHash
 from cableferry.core import contents
 from cableferry.core.jobs import Cause
@@ -188,10 +189,10 @@ class _Bringing:
         descriptor = self._tree.open(file.place)
         try:
             for tries_left in reversed(range(TRIES)):
-                body = self._content(file, descriptor)
+                whole = self._measured(file, descriptor)
                 try:
-                    if not _is_there(present.get(file.path), body):
-                        self._send(file, body)
+                    if not _is_there(present.get(file.path), whole):
+                        self._send(file, whole)
                     break
                 except Invalid as refusal:
                     # other bytes went out than were hashed
@@ -199,32 +200,23 @@ class _Bringing:
                         raise
         finally:
             os.close(descriptor)
-        return Brought(file.path, body.sha256 or "", body.size_bytes)
+        return Brought(file.path, whole.sha256, whole.size_bytes)
 
-    def _content(self, file: Output, descriptor: int) -> Content:
+    def _measured(self, file: Output, descriptor: int) -> Whole:
+        """The file that is open, whatever stands under its name by now."""
         name = os.fsencode(self._tree.root / file.place)
         sha256 = self._desk.verified.of_open(name, descriptor, self._desk.look)
-        size = os.fstat(descriptor).st_size
-        return Content(partial(_pieces, self._desk, descriptor, size), size, sha256)
+        return Whole(Path(f"/proc/self/fd/{descriptor}"), os.fstat(descriptor).st_size, sha256)
 
-    def _send(self, file: Output, body: Content) -> None:
+    def _send(self, file: Output, whole: Whole) -> None:
         artifacts = self._desk.artifacts
-        if self._what.residence == "posix":
-            answer = artifacts.declare(self._id, file.path, FileMetadataBody(None, body.sha256, body.size_bytes))
-        else:
-            answer = artifacts.put(self._id, Description(file.path), body)
-        if answer.sha256 not in (None, body.sha256):
-            raise WrongHash(f"the server has {file.path} with SHA-256 {answer.sha256}, not {body.sha256}")
+        if self._what.residence == "managed":
+            transfers.bring(artifacts, self._id, Description(file.path), whole, self._desk.tick)
+            return
+        answer = artifacts.declare(self._id, file.path, FileMetadataBody(None, whole.sha256, whole.size_bytes))
+        if answer.sha256 not in (None, whole.sha256):
+            raise WrongHash(f"the server has {file.path} with SHA-256 {answer.sha256}, not {whole.sha256}")
 
 
-def _is_there(known: File | None, body: Content) -> bool:
-    return known is not None and (known.sha256, known.size_bytes) == (body.sha256, body.size_bytes)
-
-
-def _pieces(desk: Desk, descriptor: int, size: int) -> Iterator[bytes]:
-    """So many bytes from the beginning, however often it is asked."""
-    offset = 0
-    while piece := os.pread(descriptor, min(PIECE_BYTES, size - offset), offset):
-        yield piece
-        offset += len(piece)
-        desk.tick(len(piece))
+def _is_there(known: File | None, whole: Whole) -> bool:
+    return known is not None and (known.sha256, known.size_bytes) == (whole.sha256, whole.size_bytes)

@@ -13,6 +13,9 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # a disk or a network file system that may come back
 _PASSING = frozenset({errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EAGAIN, errno.ENFILE, errno.EMFILE, errno.EBUSY})
 
+# an earlier connection of ours, as a rule, that the server has not given up yet
+_IN_OUR_WAY = frozenset({"upload-busy", "mismatching-upload-offset", "changed-meanwhile"})
+
 
 class Cancelled(msgspec.Struct, frozen=True):
     """Somebody asked to stop; what was brought so far may stay."""
@@ -65,5 +68,7 @@ def failed(error: Exception, cause: Cause, what: str) -> Failed | Cancelled:
 
 
 def _may_pass(trouble: Trouble) -> bool:
-    """Silence, a server in trouble, and a credential that is just being exchanged pass."""
+    """Silence, a server in trouble, a credential that is just being exchanged and somebody in our way pass."""
+    if isinstance(trouble, errors.Refused) and (trouble.problem.retryable or trouble.kind in _IN_OUR_WAY):
+        return True
     return isinstance(trouble, errors.Unreachable | errors.Failed | errors.TooMany | errors.Unauthenticated)
