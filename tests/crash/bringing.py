@@ -1,5 +1,6 @@
 """Clients that bring files to a server until it dies, and remember exactly what it acknowledged."""
 
+import base64
 import contextlib
 import hashlib
 import http.client
@@ -7,11 +8,11 @@ import json
 import random
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from tests.crash.load import Reply, connected
+from tests.crash.load import connected
 
 HOME = "/api/hpc/artifacts"
 BOUNDARY = "between-the-parts"
@@ -27,8 +28,20 @@ class Ask(NamedTuple):
     target: str
     content: bytes = b""
     kind: str = "application/octet-stream"
-    key: str | None = None
+    more: Mapping[str, str] = {}
     done: tuple[int, ...] = (200, 201, 204)
+
+
+class Answer(NamedTuple):
+    """What came back, header names in lower case."""
+
+    status: int
+    body: Any
+    headers: Mapping[str, str]
+
+
+Steps = Generator[Ask, Answer, None]
+_TUS = {"Tus-Resumable": "1.0.0"}
 
 
 class Bringer:
@@ -54,11 +67,11 @@ class Bringer:
                 yield
                 ask = self._life.send(reply)
 
-    def _live(self) -> "Iterator[Ask]":
+    def _live(self) -> Steps:
         """Fill one artifact after the other; each request is made again until it is answered."""
         while True:
             body = json.dumps({"type": "dataset", "residence": "managed"}).encode()
-            reply = yield Ask("POST", HOME, body, "application/json", str(uuid.uuid4()))
+            reply = yield Ask("POST", HOME, body, "application/json", {"Idempotency-Key": str(uuid.uuid4())})
             self._artifact, self._files = reply.body["id"], {}
             for _ in range(self._chance.randrange(1, 6)):
                 yield from self._file()
@@ -69,16 +82,35 @@ class Bringer:
             if self._chance.random() < 0.5:
                 yield from self._deletion()
 
-    def _file(self) -> Iterator[Ask]:
+    def _file(self) -> Steps:
         path = self._chance.choice(["a", "b/c", "d e#f?.bin", "\u00fc"])
         content = self._content()
-        if self._chance.random() < 0.25:
+        manner = self._chance.random()
+        if manner < 0.2:
             yield Ask("POST", f"{HOME}/{self._artifact}/files", _form(path, content), _FORM)
+        elif manner < 0.5:
+            yield from self._resumed(path, content)
         else:
             yield Ask("PUT", f"{HOME}/{self._artifact}/files/{quote(path)}", content)
         self._files[path] = hashlib.sha256(content).hexdigest()
 
-    def _removal(self) -> Iterator[Ask]:
+    def _resumed(self, path: str, content: bytes) -> Steps:
+        """By tus: an answer that was lost is looked for, and what was acknowledged never has to be sent again."""
+        named = base64.b64encode(path.encode()).decode()
+        said = {**_TUS, "Upload-Length": str(len(content)), "Upload-Metadata": f"path {named}"}
+        begun = yield Ask("POST", f"{HOME}/{self._artifact}/uploads", more=said)
+        address, offset = begun.headers["location"], 0
+        while offset < len(content):
+            piece = content[offset : offset + self._chance.randrange(1, max(2, len(content)))]
+            step = {**_TUS, "Upload-Offset": str(offset)}
+            # where the answer was lost, what was sent again begins in the wrong place
+            patched = yield Ask("PATCH", address, piece, "application/offset+octet-stream", step, (204, 409))
+            acknowledged = int(patched.headers["upload-offset"]) if patched.status == 204 else offset
+            looked = yield Ask("HEAD", address, more=_TUS)
+            offset = int(looked.headers["upload-offset"])
+            assert acknowledged <= offset <= len(content)
+
+    def _removal(self) -> Steps:
         """Done before, if the answer was lost."""
         path = next(iter(self._files))
         yield Ask("DELETE", f"{HOME}/{self._artifact}/files/{quote(path)}", done=(204, 404))
@@ -86,7 +118,7 @@ class Bringer:
         yield Ask("PUT", f"{HOME}/{self._artifact}/files/last", b"x")
         self._files["last"] = hashlib.sha256(b"x").hexdigest()
 
-    def _deletion(self) -> Iterator[Ask]:
+    def _deletion(self) -> Steps:
         gone = self._chance.choice(sorted(self.committed))
         # while it is being deleted, nobody knows whether it is there
         del self.committed[gone]
@@ -113,22 +145,22 @@ def _form(path: str, content: bytes) -> bytes:
     return head.encode() + content + f"\r\n--{BOUNDARY}--\r\n".encode()
 
 
-def sent(connection: http.client.HTTPConnection, ask: Ask) -> Reply:
+def sent(connection: http.client.HTTPConnection, ask: Ask) -> Answer:
     connection.request(ask.method, ask.target, ask.content or None, _headers(ask))
     answer = connection.getresponse()
     content = answer.read()
-    is_json = answer.getheader("content-type", "").endswith("json")
-    return Reply(answer.status, json.loads(content) if is_json and content else content)
+    headers = {name.lower(): value for name, value in answer.getheaders()}
+    is_json = headers.get("content-type", "").endswith("json")
+    return Answer(answer.status, json.loads(content) if is_json and content else content, headers)
 
 
 def _headers(ask: Ask) -> Mapping[str, str]:
-    keyed = {} if ask.key is None else {"Idempotency-Key": ask.key}
     return {
         "X-EMX2-API-Version": "2025-01",
         "X-Request-Id": str(uuid.uuid4()),
         "X-Timestamp": str(int(time.time())),
         "Content-Type": ask.kind,
-        **keyed,
+        **ask.more,
     }
 
 

@@ -29,7 +29,7 @@ KEEPING = {
     "CABLEFERRY_ARTIFACTS__RETENTION__GRACE_MINUTES": "0",
     "CABLEFERRY_ARTIFACTS__RETENTION__ORPHAN_HOURS": "0",
 }
-PLACES = statement("places", "SELECT place FROM blob_pieces ORDER BY place")
+PLACES = statement("places", "SELECT place FROM blob_pieces UNION SELECT place FROM upload_pieces ORDER BY place")
 DEAD = statement("dead", "SELECT count(*) FROM dead_places")
 
 
