@@ -43,7 +43,7 @@ class _Passer(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    do_GET = do_POST = _pass  # noqa: N815  # the library's names
+    do_GET = do_POST = do_PUT = _pass  # noqa: N815  # the library's names
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Quiet."""

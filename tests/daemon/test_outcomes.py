@@ -40,7 +40,7 @@ def _said(decision: Decision) -> list[str]:
         (Stage.INTENT, Found(False, (), "no answer"), Stage.INTENT, []),
         (Stage.STARTED, Cancelled(), Stage.STARTED, []),
         (Stage.ENDED, Uncollected("no server"), Stage.ENDED, []),
-        (Stage.ENDED, Uncollected("gone", may_pass=False), Stage.DONE, ["FAILED collecting: gone"]),
+        (Stage.ENDED, Uncollected("gone", may_pass=False), Stage.DONE, ["FAILED gone"]),
     ],
 )
 def test_each_outcome_has_a_meaning(stage: Stage, outcome: Outcome, becomes: Stage, told: list[str]) -> None:

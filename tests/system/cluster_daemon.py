@@ -13,6 +13,7 @@ import msgspec
 
 from cableferry.client.answers import Job, Transition
 from cableferry.client.emx2 import Emx2
+from cableferry.client.errors import NotFound
 from cableferry.wire.emx2.bodies import CreateBody
 from tests.clusters import Cluster
 
@@ -80,9 +81,26 @@ class ClusterDaemon:
     def log(self) -> str:
         return (self.folder / "daemon.log").read_text()
 
-    def submit(self, name: str, parameters: object = None, timeout: int | None = None) -> str:
-        raw = msgspec.Raw(msgspec.json.encode(parameters))
-        return self.client.create(CreateBody(name, "small", parameters=raw, timeout_seconds=timeout)).id
+    def submit(self, name: str, parameters: object = None, timeout: int | None = None, inputs: object = None) -> str:
+        said, needed = (msgspec.Raw(msgspec.json.encode(value)) for value in (parameters, inputs))
+        body = CreateBody(name, "small", parameters=said, inputs=needed, timeout_seconds=timeout)
+        return self.client.create(body).id
+
+    def said(self, job: str) -> bytes:
+        """What the job is known to have written so far."""
+        try:
+            return self.client.logs.read(job, "stdout")
+        except NotFound:
+            return b""
+
+    def files(self, artifact: str | None) -> dict[str, bytes]:
+        """What an artifact holds."""
+        assert artifact is not None
+        found: dict[str, bytes] = {}
+        for file in self.client.artifacts.files(artifact):
+            with self.client.artifacts.reading(artifact, file.path) as streaming:
+                found[file.path] = streaming.whole().body
+        return found
 
     def until(self, job: str, *statuses: str) -> Job:
         end, known = time.monotonic() + SECONDS, None

@@ -51,7 +51,49 @@ def test_a_job_runs_and_its_whole_story_is_told(daemon: ClusterDaemon) -> None:
     assert [phase for _, phase in told if phase] == ["p0", "p1", "p2", "p3", "p4"]
     assert [status for status, phase in told if not phase][:4] == ["PENDING", "CLAIMED", "SUBMITTED", "STARTED"]
     assert (ended.slurm_job_id or "").isdigit()
-    assert daemon.place(job, "output/stdout.log").read_text() == "hello\n"
+    assert daemon.files(ended.log_artifact_id)["stdout.log"] == b"hello\n"
+
+
+def test_output_of_one_job_is_input_of_the_next(daemon: ClusterDaemon) -> None:
+    make = 'mkdir "$HPC_OUTPUT_DIR/deep"; printf %s made >"$HPC_OUTPUT_DIR/deep/a b#?%é.txt"'
+    use = 'cat "$HPC_INPUT_DIR"/*/deep/* >"$HPC_OUTPUT_DIR/seen"; ls "$HPC_INPUT_DIR" >&2'
+    for residence in ("managed", "posix"):
+        daemon.offer(f"make-{residence}", script=make, output_residence=residence)
+    daemon.offer("use", script=use)
+    inside = ["/bin/sh", "-c", use]
+    daemon.offer("use-inside", sif_image=daemon.cluster.image, container_entrypoint=inside)
+    daemon.start()
+    made = [daemon.ended(daemon.submit(f"make-{residence}")).output_artifact_id for residence in ("managed", "posix")]
+    ended = [daemon.ended(daemon.submit(user, inputs=[id_])) for id_ in made for user in ("use", "use-inside")]
+
+    assert [job.status for job in ended] == ["COMPLETED"] * 4, [job.detail for job in ended]
+    assert [daemon.files(job.output_artifact_id) for job in ended] == [{"seen": b"made"}] * 4
+
+
+def test_an_input_that_is_not_what_it_was_is_named(daemon: ClusterDaemon) -> None:
+    daemon.offer("make", script='echo made >"$HPC_OUTPUT_DIR/data.txt"', output_residence="posix")
+    daemon.offer("use", script="true")
+    daemon.start()
+    first = daemon.submit("make")
+    made = daemon.ended(first).output_artifact_id
+    daemon.place(first, "output/data.txt").write_text("changed\n")
+    ended = daemon.ended(daemon.submit("use", inputs=[made]))
+
+    assert ended.status == "FAILED"
+    assert (ended.detail or "").startswith("input_hash_mismatch")
+    assert "data.txt" in (ended.detail or "")
+
+
+def test_a_log_is_read_while_its_job_runs(daemon: ClusterDaemon) -> None:
+    daemon.offer("hold", script=f"echo early; {HOLD}; echo late")
+    job = daemon.submit("hold")
+    daemon.start()
+    daemon.until(job, "STARTED")
+    until(lambda: daemon.said(job) == b"early\n")
+    (daemon.folder / "go").touch()
+    ended = daemon.ended(job)
+
+    assert daemon.files(ended.log_artifact_id)["stdout.log"] == b"early\nlate\n"
 
 
 @pytest.mark.parametrize("kind", ["host", "container"])

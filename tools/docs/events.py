@@ -42,6 +42,8 @@ TOLD: dict[str, str] = {
     "effect failed": "Something done about a job met a bug; it is taken neither for done nor for undone.",
     "job claimed": "The daemon took a job.",
     "job submitted": "The scheduler accepted the job, or was found to have it.",
+    "job held up": "Something about the job did not work yet; the reason says what, and most is tried again.",
+    "output left out": "A job wrote something that is no file of its own, such as a link that leads elsewhere.",
     "job started": "The job was seen to run.",
     "job not started": "The job could not be started; it was reported as failed.",
     "job ended": "The job is over.",

@@ -10,6 +10,7 @@ from cableferry.daemon.config import Config, Profile, profile_for
 from cableferry.daemon.decide import Effect
 from cableferry.daemon.endings import Collected
 from cableferry.daemon.environment import BadParameters
+from cableferry.daemon.errands import Errands
 from cableferry.daemon.held import Held
 from cableferry.daemon.outcomes import Cancelled, Outcome, Prepared, Uncollected, Unprepared
 from cableferry.schedulers.protocol import Found, Order, Refused, Scheduler, Submission, Ticket, Unknown
@@ -20,9 +21,10 @@ log = structlog.get_logger()
 class Hands:
     """All that is done about jobs outside of the loop; any of it may take long, and be done for many jobs at once."""
 
-    def __init__(self, config: Config, scheduler: Scheduler) -> None:
+    def __init__(self, config: Config, scheduler: Scheduler, errands: Errands) -> None:
         self._config = config
         self._scheduler = scheduler
+        self._errands = errands
 
     def perform(self, effect: Effect, held: Held) -> Outcome:
         match effect:
@@ -36,7 +38,7 @@ class Hands:
                 self.cancel(held.ticket, effect is Effect.KILL)
                 return Cancelled()
             case Effect.COLLECT:
-                return Collected(output_dir=self._output_dir(held))
+                return self._collect(held)
 
     def cancel(self, ticket: Ticket | None, is_urgent: bool = False) -> None:
         """It is asked again as long as the job lives, so an answer that does not come is no matter."""
@@ -51,8 +53,10 @@ class Hands:
         where = launch.places(self._config, held)
         is_good = held.end is not None and held.end.exit_code == 0
         if is_kept == "never" or is_good:
-            for folder in (where.input, where.work, launch.scratch(where)):
+            for folder in (where.input, where.work, launch.scratch(where), launch.halfway(where)):
                 shutil.rmtree(folder, ignore_errors=True)
+            if held.is_home:
+                shutil.rmtree(where.output.parent, ignore_errors=True)
             shutil.rmtree(Path(self._config.jobs_dir) / launch.RUNS / held.name, ignore_errors=True)
 
     def _prepare(self, held: Held) -> Outcome:
@@ -61,8 +65,6 @@ class Hands:
             return Unprepared(f"worker {self._config.worker_id} has no profile for {_wanted(held)}")
         if self._config.backend == "simulate":
             return Prepared()
-        if launch.wants_inputs(held):
-            return Unprepared("staging: this worker cannot bring inputs")
         try:
             launch.order(self._config, profile, held)
             launch.folders(launch.places(self._config, held))
@@ -70,7 +72,7 @@ class Hands:
             return Unprepared(str(error))
         except OSError as error:
             return Unprepared(f"no folders for job {held.id}: {error}", may_pass=True)
-        return Prepared()
+        return self._errands.stage(held, profile)
 
     def _submit(self, held: Held) -> Submission:
         profile = self._profile(held)
@@ -86,8 +88,10 @@ class Hands:
     def _profile(self, held: Held) -> Profile | None:
         return profile_for(self._config, held.processor, held.profile)
 
-    def _output_dir(self, held: Held) -> str | None:
-        return None if self._config.backend == "simulate" else str(launch.places(self._config, held).output)
+    def _collect(self, held: Held) -> Outcome:
+        if self._config.backend == "simulate":
+            return Collected()
+        return self._errands.collect(held, self._profile(held))
 
 
 def failed(effect: Effect, reason: str) -> Outcome:

@@ -74,6 +74,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     command_seconds: float = 30
     cluster: str | None = None
     keep_work_dirs: Kept = "never"
+    posix_roots: tuple[str, ...] | None = None
+    redact: tuple[str, ...] = ()
+    collects: bool = True
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:

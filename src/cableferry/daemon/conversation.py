@@ -9,6 +9,7 @@ from cableferry.client.errors import Refused, Trouble
 from cableferry.daemon import registering
 from cableferry.daemon.config import Config
 from cableferry.daemon.upstreams.protocol import Get, Give, Upstream
+from cableferry.daemon.upstreams.synced import Synced
 
 log = structlog.get_logger()
 
@@ -24,6 +25,8 @@ class Talked(msgspec.Struct, frozen=True):
     trouble: str | None = None
     kind: str | None = None
     pause_seconds: float = 0
+    is_plain: bool = True
+    has_logs: bool = False
 
 
 class Conversation:
@@ -47,7 +50,8 @@ class Conversation:
             if kind in UNREGISTERED:
                 self.upstream = None
             return Talked(trouble=str(trouble), kind=kind)
-        return Talked(got, mine, pause_seconds=upstream.pause_seconds(bool(known)))
+        pause = upstream.pause_seconds(bool(known))
+        return Talked(got, mine, None, None, pause, not isinstance(upstream, Synced), upstream.has_logs)
 
     def _registered(self) -> Upstream:
         if self.upstream is None:

@@ -1,15 +1,17 @@
 """What to do about one job, from what was seen of it just now."""
 
+from datetime import UTC, datetime
 from enum import StrEnum
 
 import msgspec
 
-from cableferry.core.jobs import State
+from cableferry.core.jobs import Cause, State
 from cableferry.daemon.endings import report
 from cableferry.daemon.held import Held, Stage, Stop
 from cableferry.daemon.progress import Line
 from cableferry.schedulers.protocol import Phase, Sighting
 from cableferry.wire.emx2.bodies import TransitionBody
+from cableferry.wire.emx2.remarks import Scheduled
 
 # a job that ended after so many times this may wait for its accounts; a brief one must not
 _SHARE_OF_TIME = 0.1
@@ -105,7 +107,7 @@ def _unsubmitted(held: Held, seen: Seen, effect: Effect) -> Decision:
     if seen.is_busy:
         return Decision(held)
     if held.stop is not None:
-        return give_up(held, held.stop_why or "stopped before it was submitted")
+        return give_up(held, held.stop_why or "stopped before it was submitted", Cause.TIMEOUT)
     if seen.now < held.not_before:
         return Decision(held)
     if effect is Effect.SUBMIT:
@@ -114,10 +116,10 @@ def _unsubmitted(held: Held, seen: Seen, effect: Effect) -> Decision:
     return Decision(held, (), effect)
 
 
-def give_up(held: Held, why: str) -> Decision:
+def give_up(held: Held, why: str, cause: Cause = Cause.ERROR) -> Decision:
     """The end of a job of which nothing runs; its server is told, unless it was the server's wish."""
     done = msgspec.structs.replace(held, stage=Stage.DONE, remark=why)
-    return Decision(done, () if held.stop is Stop.SERVER else (report(held, State.FAILED, why),))
+    return Decision(done, () if held.stop is Stop.SERVER else (report(held, State.FAILED, why, cause=cause),))
 
 
 def _submitted(held: Held, seen: Seen) -> Decision:
@@ -160,7 +162,9 @@ def _remarked(held: Held, seen: Seen, sighting: Sighting) -> tuple[Held, list[Tr
     starts = "" if sighting.starts_at is None else f"; starts={int(sighting.starts_at)}"
     told = f"{remark}; queued={int(seen.now - since)}s{starts}"
     held = msgspec.structs.replace(held, remark=remark, remarked_at=seen.now)
-    return held, [report(held, held.told, told)]
+    starts_at = None if sighting.starts_at is None else datetime.fromtimestamp(sighting.starts_at, UTC)
+    scheduled = Scheduled(sighting.word, sighting.reason, starts_at)
+    return held, [msgspec.structs.replace(report(held, held.told, told), scheduler=scheduled)]
 
 
 def _pushed(held: Held, seen: Seen, reports: tuple[TransitionBody, ...]) -> Decision:

@@ -2,14 +2,17 @@
 
 import msgspec
 
-from cableferry.core.jobs import State
+from cableferry.core.jobs import Cause, State
 from cableferry.daemon.held import Held, Stop
 from cableferry.daemon.progress import Line
+from cableferry.schedulers import protocol as schedulers
 from cableferry.schedulers.protocol import Ending, Phase, Sighting
 from cableferry.wire.emx2.bodies import TransitionBody
+from cableferry.wire.emx2.remarks import Usage
 from cableferry.wire.emx2.words import WORDS
 
 NO_LINE = Line()
+_MOST_LETTERS = 4000
 
 _WHY: dict[Ending, str] = {
     Ending.CANCELLED: "cancelled: somebody ended it at its scheduler",
@@ -25,19 +28,32 @@ _WHY: dict[Ending, str] = {
 }
 
 
+_CAUSES: dict[Ending, Cause] = {
+    Ending.TIMEOUT: Cause.TIMEOUT,
+    Ending.DEADLINE: Cause.TIMEOUT,
+    Ending.OUT_OF_MEMORY: Cause.OUT_OF_MEMORY,
+    Ending.NODE_FAILED: Cause.NODE_FAILED,
+    Ending.NOT_STARTED: Cause.NODE_FAILED,
+    Ending.PREEMPTED: Cause.PREEMPTED,
+    Ending.REVOKED: Cause.LOST,
+}
+
+
 class Collected(msgspec.Struct, frozen=True):
-    """What was brought home of a job."""
+    """What was brought home of a job; `is_home` says that all of it was, so that nothing need be kept here."""
 
     output_artifact_id: str | None = None
     log_artifact_id: str | None = None
     output_dir: str | None = None
+    is_home: bool = False
 
 
-def report(held: Held, state: State, detail: str, line: Line = NO_LINE) -> TransitionBody:
+def report(held: Held, state: State, detail: str, line: Line = NO_LINE, cause: Cause | None = None) -> TransitionBody:
     """A statement about a held job, under its lease."""
     return TransitionBody(
         status=WORDS[state],
-        detail=detail,
+        detail=detail[:_MOST_LETTERS],
+        cause=cause,
         slurm_job_id=held.called,
         phase=line.phase,
         message=line.message,
@@ -53,8 +69,28 @@ def last(held: Held, collected: Collected) -> TransitionBody:
     state = State.SUCCEEDED if is_good else State.FAILED
     told = report(held, state, "; ".join(part for part in (_why(held, end), *_facts(end, collected)) if part))
     return msgspec.structs.replace(
-        told, output_artifact_id=collected.output_artifact_id, log_artifact_id=collected.log_artifact_id
+        told,
+        output_artifact_id=collected.output_artifact_id,
+        log_artifact_id=collected.log_artifact_id,
+        cause=None if is_good else _cause(held, end),
+        usage=_usage(end),
     )
+
+
+def _cause(held: Held, end: Sighting) -> Cause:
+    if held.stop is Stop.TIME:
+        return Cause.TIMEOUT
+    if end.phase is Phase.GONE:
+        return Cause.LOST
+    if end.ending in _CAUSES:
+        return _CAUSES[end.ending]
+    return Cause.SIGNAL if end.signal is not None else Cause.ERROR
+
+
+def _usage(end: Sighting) -> Usage:
+    took = end.usage or schedulers.Usage()
+    signal = end.signal if end.signal is not None and end.signal < 256 else None
+    return Usage(took.elapsed_seconds, took.cpu_seconds, took.max_rss_bytes, end.exit_code, signal, end.node)
 
 
 def _why(held: Held, end: Sighting) -> str | None:

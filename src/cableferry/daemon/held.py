@@ -5,6 +5,7 @@ from enum import StrEnum
 import msgspec
 
 from cableferry.core.jobs import State
+from cableferry.daemon.tailing.files import Tail
 from cableferry.schedulers.protocol import Sighting, Ticket
 
 
@@ -28,7 +29,10 @@ class Stop(StrEnum):
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """One job; `told` is the last state that its server was told, or told us."""
+    """One job; `told` is the last state that its server was told, or told us.
+
+    `outside` are the places that its container must see besides; `is_home` says that its results are at the server.
+    """
 
     id: str
     name: str
@@ -60,6 +64,9 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     pushed_at: float = 0
     tries: int = 1
     end: Sighting | None = None
+    outside: tuple[str, ...] = ()
+    tails: tuple[Tail, ...] = ()
+    is_home: bool = False
 
     @property
     def ticket(self) -> Ticket | None:

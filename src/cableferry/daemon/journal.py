@@ -1,5 +1,6 @@
 """What a worker must not forget when it dies: the jobs it holds and what it has not yet told."""
 
+import contextlib
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,6 +33,8 @@ create table if not exists held (id text primary key, body blob not null) withou
 create table if not exists outbox (
   number integer primary key autoincrement, job text not null, body blob not null) strict;
 create table if not exists attempts (job text primary key, number integer not null) without rowid, strict;
+create table if not exists made (name text not null, role text not null, artifact text not null,
+  primary key (name, role)) without rowid, strict;
 create table if not exists facts (name text primary key, value text not null) without rowid, strict;
 """
 
@@ -86,6 +89,8 @@ class Journal(Generic[H, R]):
         with self._db:
             self._db.execute("begin immediate")
             self._db.execute("delete from held where id = ?", (id,))
+            # zero comes behind the slash: all of this job's, and no other's
+            self._db.execute("delete from made where name > ? and name < ?", (f"{id}/", f"{id}0"))
             self._db.execute("delete from outbox where job = ?", (id,))
 
     def fact(self, name: str, first: str) -> str:
@@ -104,3 +109,24 @@ class Journal(Generic[H, R]):
     def last_attempt(self, job: str) -> int:
         row = self._db.execute("select number from attempts where job = ?", (job,)).fetchone()
         return 1 if row is None else int(row[0])
+
+
+class Made:
+    """Which artifacts were made for which job, noted by whoever makes them, in a connection of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def known(self, name: str, role: str) -> str | None:
+        with contextlib.closing(self._opened()) as db:
+            row = db.execute("select artifact from made where name = ? and role = ?", (name, role)).fetchone()
+        return None if row is None else str(row[0])
+
+    def note(self, name: str, role: str, artifact: str) -> None:
+        with contextlib.closing(self._opened()) as db:
+            db.execute("insert or replace into made values (?, ?, ?)", (name, role, artifact))
+
+    def _opened(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self._path, isolation_level=None, timeout=30)
+        db.execute("pragma synchronous = full")
+        return db

@@ -3,10 +3,9 @@
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
 import structlog
 
 from cableferry.client.answers import Job
@@ -68,13 +67,18 @@ def places(config: Config, job: Held) -> Places:
 
 def folders(where: Places) -> None:
     """The folders of a job, for nobody else to look into."""
-    for folder in (where.input, where.output, where.work, scratch(where)):
+    for folder in (where.input, where.output, where.work, scratch(where), halfway(where)):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def scratch(where: Places) -> Path:
     """What a container has as /tmp."""
     return where.work.parent / "scratch"
+
+
+def halfway(where: Places) -> Path:
+    """Where inputs are until they are whole."""
+    return where.work.parent / "halfway"
 
 
 def order(config: Config, profile: Profile, job: Held) -> Order:
@@ -113,12 +117,13 @@ def _command(profile: Profile, job: Held, where: Places) -> tuple[str, ...]:
         inner = ("/bin/sh", "-c", said)
     else:
         raise NotRunnable(f"profile {profile.label} has no container_entrypoint")
-    return (*_exec(profile.container, profile, where), *inner)
+    return (*_exec(profile.container, profile, where, job.outside), *inner)
 
 
-def _exec(container: Container, profile: Profile, where: Places) -> tuple[str, ...]:
+def _exec(container: Container, profile: Profile, where: Places, outside: Sequence[str]) -> tuple[str, ...]:
     """Nothing of the host gets in but what is bound, and no shell reads what the job says."""
     binds = (f"{where.input}:/input:ro", f"{where.output}:/output", f"{where.work}:/work", *container.binds)
+    binds += tuple(f"{place}:{place}:ro" for place in outside)
     gpus = ("--nv",) if _asks_for_gpus(profile) else ()
     return (
         container.program,
@@ -151,8 +156,3 @@ def _given(config: Config, profile: Profile) -> Mapping[str, str]:
         return {"LANG": "C.UTF-8", **site}
     ours = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **ours, **site}
-
-
-def wants_inputs(job: Held) -> bool:
-    """Whether there is anything to stage."""
-    return bool(msgspec.json.decode(job.inputs))

@@ -4,29 +4,34 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
+import msgspec
 import structlog
 
 from cableferry.client import emx2
+from cableferry.client.errors import Trouble
 from cableferry.client.patience import Patience
 from cableferry.client.schemes import Scheme
-from cableferry.daemon import launch, progress, standing
+from cableferry.daemon import errands, launch, progress, standing
 from cableferry.daemon.act import Hands, failed
 from cableferry.daemon.config import Config, profile_for
 from cableferry.daemon.conversation import UNREGISTERED, Conversation, Talked
 from cableferry.daemon.crew import Crew
 from cableferry.daemon.decide import Decision, Limits, Seen, decide
-from cableferry.daemon.held import Held, Stage
+from cableferry.daemon.errands import Errands
+from cableferry.daemon.held import Held, Stage, Stop
 from cableferry.daemon.holding import Holding
 from cableferry.daemon.journal import Journal
-from cableferry.daemon.outcomes import Cancelled, Outcome, fold
+from cableferry.daemon.outcomes import Cancelled, Outcome, Uncollected, Unprepared, fold
 from cableferry.daemon.sole import Sole
 from cableferry.daemon.standing import Standing
+from cableferry.daemon.tailing import sending
+from cableferry.daemon.tailing.sending import Source
 from cableferry.daemon.upstreams.protocol import Give
-from cableferry.schedulers.protocol import Phase, Scheduler, Sighting, Snapshot, Ticket
+from cableferry.schedulers.protocol import Phase, Refused, Scheduler, Sighting, Snapshot, Ticket, Unknown
 from cableferry.wire.emx2.bodies import TransitionBody
 
 log = structlog.get_logger()
@@ -38,10 +43,19 @@ _MOST_TROUBLE_SECONDS = 30.0
 _CREW = 8
 _WRITING = (Phase.RUNNING, Phase.ENDED, Phase.GONE)
 _LEAVING_SECONDS = 1.0
+_MOST_LOGS = 32
 # few tries: while they last nothing else is told
 _PATIENCE = Patience(tries=3, most_seconds=1)
 
-Message = Talked | Snapshot | tuple[str, Outcome] | None
+
+class Sent(msgspec.Struct, frozen=True):
+    """Logs as they stand after one batch, and the jobs that have more to say."""
+
+    sources: tuple[Source, ...] = ()
+    unfinished: frozenset[str] = frozenset()
+
+
+Message = Talked | Snapshot | Sent | tuple[str, Outcome] | None
 
 
 class Daemon:
@@ -56,9 +70,10 @@ class Daemon:
         self._journal = Journal(state / "journal.db", Held, TransitionBody)
         self._session = self._journal.fact("session", str(uuid.uuid4()))
         self._holding = Holding(config, self._journal)
-        self._hands = Hands(config, scheduler)
         self._stopping = threading.Event()
         self._client = emx2.connect(config.server, scheme, _PATIENCE, self._stopping.wait)
+        self._errands = Errands(config, self._client, self._is_stopped)
+        self._hands = Hands(config, scheduler, self._errands)
         self._conversation = Conversation(config, self._client, self._session)
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._voice: Crew[Talked] = Crew(1, lambda name, talked: self._inbox.put(talked))
@@ -67,6 +82,10 @@ class Daemon:
         self._began = time.time()
         self._server_trouble: str | None = None
         self._scheduler_trouble: str | None = None
+        self._scribe: Crew[Sent] = Crew(1, lambda name, sent: self._inbox.put(sent))
+        self._acting: dict[str, str] = {}
+        self._watched: frozenset[str] = frozenset()
+        self._sent_at: dict[str, float] = {}
         self._is_sure = False
         self._is_awake = True
         self._may_submit = False
@@ -136,6 +155,8 @@ class Daemon:
         if now >= self._pass_due:
             self._pass_due = now + SOON_SECONDS
             self._consider_all({})
+        if not self._scribe.busy and self._errands.has_logs and not self._troubles:
+            self._write(now)
         if now >= self._stand_due:
             self._stand_due = now + 2
             self._stand()
@@ -155,6 +176,30 @@ class Daemon:
             lambda why: Snapshot(False, now, trouble=why),
         )
 
+    def _write(self, now: float) -> None:
+        """Send what running jobs wrote, sooner of those that somebody watches."""
+        due = [held for held in self._holding if held.stage is Stage.STARTED and self._is_log_due(held.id, now)]
+        sources = [source for held in due[:_MOST_LOGS] for source in errands.sources_of(held)]
+        for held in due[:_MOST_LOGS]:
+            self._sent_at[held.id] = now
+        if sources:
+            self._scribe.take("logs", lambda: _sent(self._errands, sources), lambda why: Sent())
+
+    def _is_log_due(self, id_: str, now: float) -> bool:
+        return now - self._sent_at.get(id_, 0) >= sending.pause_seconds(id_ in self._watched)
+
+    def _wrote(self, sent: Sent) -> None:
+        for id_ in {source.job_id for source in sent.sources}:
+            held = self._holding.get(id_)
+            if held is not None and held.stage is Stage.STARTED:
+                self._holding.note(Decision(errands.with_sources(held, sent.sources)))
+            if id_ in sent.unfinished:
+                self._sent_at.pop(id_, None)
+
+    def _is_stopped(self, id_: str) -> bool:
+        held = self._holding.get(id_)
+        return held is None or held.stop is Stop.SERVER
+
     def _take(self, message: Message) -> None:
         match message:
             case Talked():
@@ -163,9 +208,12 @@ class Daemon:
             case Snapshot():
                 self._eyes.done("scheduler")
                 self._saw(message)
-            case (str(id_), outcome):
-                self._crew.done(id_)
-                self._did(id_, outcome)
+            case Sent():
+                self._scribe.done("logs")
+                self._wrote(message)
+            case (str(name), outcome):
+                self._crew.done(name)
+                self._did(name, outcome)
             case None:
                 self._is_awake = True
 
@@ -177,6 +225,8 @@ class Daemon:
         if self._troubles:
             log.info("server is back", worker=self._config.worker_id)
         self._troubles, self._may_submit, self._server_trouble = 0, True, None
+        self._errands.is_plain, self._errands.has_logs = talked.is_plain, talked.has_logs
+        self._watched = talked.got.watched
         self._journal.told(talked.got.told)
         self._holding.recover(talked.mine, now)
         self._is_sure = self._holding.take(talked.got.claimed, now)
@@ -224,10 +274,14 @@ class Daemon:
             self._crew.take(f"orphan {ticket.called}", _cancelling(self._hands, ticket), lambda why: Cancelled())
         self._strangers = strangers
 
-    def _did(self, id_: str, outcome: Outcome) -> None:
+    def _did(self, name: str, outcome: Outcome) -> None:
+        id_ = self._acting.pop(name, "")
         held = self._holding.get(id_)
-        if held is None:
+        # the job may have been let go meanwhile, and be here again as another attempt
+        if held is None or held.name != name or held.stage is Stage.DONE:
             return
+        if isinstance(outcome, Unprepared | Unknown | Uncollected | Refused):
+            log.warning("job held up", job=held.id, reason=outcome.reason)
         ending = "" if held.end is None else str(held.end.ending)
         profile = profile_for(self._config, held.processor, held.profile)
         retries = 0 if profile is None else profile.retries.get(ending, 0)
@@ -253,7 +307,8 @@ class Daemon:
         self._holding.note(decision)
         if (effect := decision.effect) is not None:
             held = decision.held
-            self._crew.take(held.id, lambda: self._hands.perform(effect, held), lambda why: failed(effect, why))
+            self._acting[held.name] = held.id
+            self._crew.take(held.name, lambda: self._hands.perform(effect, held), lambda why: failed(effect, why))
 
     def _seen(self, held: Held, sighting: Sighting | None) -> Seen:
         read = progress.Read((), held.progress_offset)
@@ -261,7 +316,7 @@ class Daemon:
             # read after the sighting, so that the last line of an ended job is among them
             output = launch.places(self._config, held).output
             read = progress.rest(output, held.progress_offset, sighting.phase is not Phase.RUNNING)
-        is_busy = self._crew.is_busy(held.id)
+        is_busy = self._crew.is_busy(held.name)
         return Seen(time.time(), sighting, read.lines, read.offset, self._limits(held), is_busy)
 
     def _limits(self, held: Held) -> Limits:
@@ -301,6 +356,16 @@ class Daemon:
             if self._claimed != claimed:
                 pause = TICK_SECONDS
             self._stopping.wait(pause - TICK_SECONDS)
+
+
+def _sent(errands: Errands, sources: Sequence[Source]) -> Sent:
+    """Without an answer nothing has changed, and the same is sent again."""
+    try:
+        after = errands.send(sources)
+    except Trouble:
+        return Sent()
+    more = {new.job_id for old, new in zip(sources, after, strict=True) if sending.has_more(old, new)}
+    return Sent(tuple(after), frozenset(more))
 
 
 def _cleaning(hands: Hands, held: Held) -> Callable[[], Outcome]:

@@ -2,10 +2,11 @@
 
 import msgspec
 
-from cableferry.core.jobs import State
+from cableferry.core.jobs import Cause, State
 from cableferry.daemon.decide import Decision, give_up
 from cableferry.daemon.endings import Collected, last, report
 from cableferry.daemon.held import Held, Stage, Stop
+from cableferry.daemon.tailing.files import Tail
 from cableferry.schedulers.protocol import Accepted, Ending, Found, Refused, Submission, Ticket, Unknown
 
 # a request may still lie in a controller's queue so long after whoever sent it gave up
@@ -15,7 +16,10 @@ _LATER_SECONDS = 30.0
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """Folders and inputs are there."""
+    """Folders and inputs are there; some lie where a container does not look by itself."""
+
+    outside: tuple[str, ...] = ()
+    tails: tuple[Tail, ...] = ()
 
 
 class Unprepared(msgspec.Struct, frozen=True):
@@ -23,6 +27,7 @@ class Unprepared(msgspec.Struct, frozen=True):
 
     reason: str
     may_pass: bool = False
+    cause: Cause = Cause.ERROR
 
 
 class Cancelled(msgspec.Struct, frozen=True):
@@ -30,7 +35,7 @@ class Cancelled(msgspec.Struct, frozen=True):
 
 
 class Uncollected(msgspec.Struct, frozen=True):
-    """The results are not home yet."""
+    """The results are not home yet, or never will be."""
 
     reason: str
     may_pass: bool = True
@@ -42,8 +47,9 @@ Outcome = Prepared | Unprepared | Submission | Found | Cancelled | Collected | U
 def fold(held: Held, outcome: Outcome, now: float, retries: int = 0) -> Decision:
     """The job after an effect; `retries` is how often its site wants one of its kind tried again."""
     match outcome:
-        case Prepared():
-            return Decision(msgspec.structs.replace(held, stage=Stage.READY, remark=None))
+        case Prepared(outside=outside, tails=tails):
+            ready = msgspec.structs.replace(held, stage=Stage.READY, remark=None, outside=outside, tails=tails)
+            return Decision(ready)
         case Unprepared() | Refused():
             return _refused(held, outcome, now)
         case Accepted(ticket=ticket):
@@ -63,14 +69,16 @@ def fold(held: Held, outcome: Outcome, now: float, retries: int = 0) -> Decision
 def _refused(held: Held, no: Unprepared | Refused, now: float) -> Decision:
     """Nothing was submitted; the next try may do better, or there is none."""
     if not no.may_pass:
-        return give_up(held, f"submit-refused: {no.reason}" if isinstance(no, Refused) else no.reason)
+        if isinstance(no, Refused):
+            return give_up(held, f"submit-refused: {no.reason}", Cause.REFUSED)
+        return give_up(held, no.reason, no.cause)
     stage = Stage.CLAIMED if held.stage is Stage.CLAIMED else Stage.READY
     return Decision(msgspec.structs.replace(held, stage=stage, not_before=now + _LATER_SECONDS, remark=no.reason))
 
 
 def _uncollected(held: Held, no: Uncollected, now: float) -> Decision:
     if not no.may_pass:
-        return give_up(held, f"collecting: {no.reason}")
+        return give_up(held, no.reason, Cause.STORING)
     return Decision(msgspec.structs.replace(held, not_before=now + _LATER_SECONDS, remark=no.reason))
 
 
@@ -102,9 +110,9 @@ def _found(held: Held, found: Found, now: float) -> Decision:
         again = msgspec.structs.replace(held, absences=absences, not_before=now + AGAIN_SECONDS)
         return Decision(again)
     if held.stop is not None:
-        return give_up(held, held.stop_why or "stopped before it was submitted")
+        return give_up(held, held.stop_why or "stopped before it was submitted", Cause.TIMEOUT)
     if held.told is not State.CLAIMED and held.tries == 1:
-        return give_up(held, "lost: this worker knows nothing of it any more")
+        return give_up(held, "lost: this worker knows nothing of it any more", Cause.LOST)
     return Decision(msgspec.structs.replace(held, stage=Stage.CLAIMED, not_before=now))
 
 
@@ -141,4 +149,5 @@ def _again(name: str, tries: int) -> str:
 
 
 def _finished(held: Held, collected: Collected) -> Decision:
-    return Decision(msgspec.structs.replace(held, stage=Stage.DONE), (last(held, collected),))
+    done = msgspec.structs.replace(held, stage=Stage.DONE, is_home=collected.is_home)
+    return Decision(done, (last(held, collected),))

@@ -14,6 +14,7 @@ import yaml
 from msgspec import Meta
 
 from cableferry.daemon.config import Backend, BadConfig, Config, Container, Kept, Profile, Residence
+from cableferry.daemon.tailing import redacting
 from cableferry.daemon.worker_file import nearest
 from cableferry.schedulers.protocol import Ending, Resources
 
@@ -49,6 +50,8 @@ class WorkerSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stop_seconds: Positive = 30
     lost_seconds: Positive = 120
     keep_work_dirs: Kept = "never"
+    posix_roots: list[str] | None = None
+    redact: list[str] = []
     backend: Backend = "slurm"
 
 
@@ -202,6 +205,10 @@ def _split(path: Path, key: str) -> tuple[str, str]:
 def _refuse_unfit(path: Path, file: File) -> None:
     if _UNFIT.search(file.apptainer.tmp_dir):
         raise BadConfig(f"{path}: apptainer.tmp_dir may hold no comma, colon, percent sign or backslash")
+    try:
+        redacting.compiled(file.worker.redact)
+    except redacting.BadPattern as error:
+        raise BadConfig(f"{path}: worker.redact: {error}") from error
     for (processor, profile), said in file.profiles.items():
         commands = _words(said.host_entrypoint or said.entrypoint)
         if commands and "=" in commands[0]:
@@ -233,6 +240,8 @@ def _config(path: Path, file: File, warnings: tuple[str, ...]) -> Config:
         command_seconds=file.slurm.command_timeout_seconds,
         cluster=file.slurm.cluster,
         keep_work_dirs=worker.keep_work_dirs,
+        posix_roots=None if worker.posix_roots is None else tuple(worker.posix_roots),
+        redact=tuple(worker.redact),
         warnings=warnings,
     )
 

@@ -6,6 +6,9 @@ from typing import Protocol
 
 import msgspec
 
+# what a scheduler itself says of a job, beside what its command says in stdout.log and stderr.log
+BATCH_LOG = "slurm-batch.log"
+
 
 class Phase(StrEnum):
     """Where a scheduler saw a job just now."""

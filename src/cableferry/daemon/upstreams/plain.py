@@ -24,6 +24,7 @@ class Plain:
 
     def __init__(self, client: Emx2, config: Config) -> None:
         self._client = client
+        self.has_logs = False
         self._worker_id = config.worker_id
         self._profiles = config.profiles
         self._poll_seconds = config.poll_seconds

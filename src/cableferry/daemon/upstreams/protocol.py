@@ -19,15 +19,18 @@ class Give(msgspec.Struct, frozen=True):
 
 
 class Get(msgspec.Struct, frozen=True):
-    """Which reports need not be told again, the new jobs, and the jobs that must stop."""
+    """Which reports need not be told again, the new jobs, those that must stop, those that are watched."""
 
     told: frozenset[int] = frozenset()
     claimed: tuple[Job, ...] = ()
     stop: frozenset[str] = frozenset()
+    watched: frozenset[str] = frozenset()
 
 
 class Upstream(Protocol):
     """One server, as the worker's loop sees it."""
+
+    has_logs: bool
 
     def exchange(self, give: Give) -> Get:
         """One cycle; raises the client's trouble when nothing of it may have happened."""

@@ -24,6 +24,7 @@ class Synced:
 
     def __init__(self, client: Emx2, worker_id: str, extensions: Extensions) -> None:
         self._client = client
+        self.has_logs = extensions.logs is not None
         self._worker_id = worker_id
         self._wait_seconds = min(50, extensions.long_poll_seconds)
 
@@ -35,6 +36,7 @@ class Synced:
             frozenset(entry.number for entry, result in results if result.code < 500),
             tuple(answer.claimed),
             _stopped(answer.stop, [result for _, result in results]),
+            frozenset(answer.watched),
         )
 
     def wait(self, processor: str) -> bool:

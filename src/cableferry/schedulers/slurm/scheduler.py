@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from cableferry.schedulers.protocol import (
+    BATCH_LOG,
     Accepted,
     Found,
     Order,
@@ -163,8 +164,8 @@ def sbatch(order: Order, run: Path, site: tuple[str, ...]) -> tuple[str, ...]:
         # of what sbatch itself sees, which is next to nothing
         "--export=ALL",
         f"--chdir={run}",
-        f"--output={order.output_dir}/slurm-%j.out",
-        f"--error={order.output_dir}/slurm-%j.err",
+        "--open-mode=append",
+        f"--output={order.output_dir}/{BATCH_LOG}",
         str(run / "job.sh"),
         str(run),
         order.work_dir,
