@@ -245,13 +245,33 @@ def test_bytes_are_kept_for_a_while_and_then_only_the_artifact(world: World) -> 
     (found,) = settled(world)
     world.write(logs.seal, found)
     world.clock.passes(seconds=60)
-    assert 0 == world.write(logs.purge, timedelta(seconds=61))
+    world.write(logs.purge, timedelta(seconds=61))
+    assert b"out" == content(world, job)
 
-    assert 1 == world.write(logs.purge, timedelta(seconds=59))
+    assert not world.write(logs.purge, timedelta(seconds=59))
 
     with pytest.raises(NotFound, match="is not kept here any more"):
         content(world, job)
-    assert 0 == world.write(logs.purge, timedelta(seconds=59))
+
+
+def test_bytes_go_in_portions_from_the_end(world: World) -> None:
+    job = running(world)
+    for number in range(4):
+        world.append(job, number * 70_000, bytes([number]) * 70_000)
+    world.report(job, S.SUCCEEDED)
+    (found,) = settled(world)
+    world.write(logs.seal, found)
+    world.clock.passes(seconds=60)
+
+    portions = 0
+    while world.write(logs.purge, NOW, 3):
+        portions += 1
+        left = content(world, job)
+        assert left == bytes([0]) * min(len(left), 70_000) + left[70_000:]
+
+    assert portions == 2
+    with pytest.raises(NotFound):
+        content(world, job)
 
 
 def test_a_log_goes_with_its_job(world: World) -> None:

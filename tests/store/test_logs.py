@@ -116,5 +116,5 @@ def test_ended_jobs_with_open_logs_are_found_once(store: Store) -> None:
     store.write(lambda tx: rows.seal(tx, ended.key))
     assert [] == store.read(lambda tx: rows.settled(tx, "emx2", tx.now, 10))
     (log,) = store.read(lambda tx: rows.sealed(tx, tx.now, 10))
-    assert 1 == store.write(lambda tx: rows.purge(tx, log))
+    assert 1 == store.write(lambda tx: rows.purge(tx, log, 10))
     assert [] == store.read(lambda tx: rows.chunks(tx, log.key, 0, 10))

@@ -21,7 +21,7 @@ from cableferry.store.tx import News, Tx
 
 WATCHED_FOR = timedelta(seconds=60)
 SETTLED_AT_ONCE = 50
-PURGED_AT_ONCE = 50
+PURGED_AT_ONCE = 200
 _SERVER = "server"
 
 
@@ -188,12 +188,14 @@ def _artifact(tx: Tx, job: Job, stored: Sequence[tuple[str, Blob]]) -> Artifact:
     return artifacts.save(tx, before, kinds.committed(before, outcome, tx.now))
 
 
-def purge(tx: Tx, kept: timedelta, most: int = PURGED_AT_ONCE) -> int:
-    """Remove the bytes of logs that were put away so long ago; return of how many."""
-    gone = rows.sealed(tx, tx.now - kept, most)
-    for log in gone:
-        rows.purge(tx, log)
-    return len(gone)
+def purge(tx: Tx, kept: timedelta, most: int = PURGED_AT_ONCE) -> bool:
+    """Remove the bytes of logs that were put away so long ago, a portion of rows; whether there may be more."""
+    left = most
+    for log in rows.sealed(tx, tx.now - kept, most):
+        left -= rows.purge(tx, log, left)
+        if left <= 0:
+            return True
+    return False
 
 
 def _read(tx: Tx, log: Log, start: int, most: int) -> bytes:

@@ -14,7 +14,7 @@ from cableferry.core.errors import Refusal
 from cableferry.core.logs import Log
 from cableferry.core.policy import Rules
 from cableferry.engine import logs as engine
-from cableferry.engine.logs import PURGED_AT_ONCE, Settled
+from cableferry.engine.logs import SETTLED_AT_ONCE, Settled
 from cableferry.store import failures
 from cableferry.store import logs as rows
 from cableferry.store.blobs import Blobs, Sink, Stored
@@ -41,25 +41,28 @@ async def run(store: Store, blobs: Blobs, rules: Rules, how: Stowing) -> None:
         pause = min(SECONDS, how.settle.total_seconds())
         await asyncio.sleep(pause * (0.8 + 0.4 * random.random()))  # noqa: S311  # no secret
         try:
-            await once(store, blobs, rules, how)
+            while await once(store, blobs, rules, how) >= SETTLED_AT_ONCE:
+                pass
         except failures.StoreFailure as failure:
             log.warning("logs not put away", job=None, detail=str(failure))
 
 
 async def once(store: Store, blobs: Blobs, rules: Rules, how: Stowing) -> int:
     """Of how many jobs the logs were put away."""
+    done = 0
     found = await store.aread(lambda tx: engine.settled(tx, rules, how.settle))
     for settled in found:
         try:
             await _put_away(store, blobs, rules, settled)
+            done += 1
         except Refusal as refusal:
             log.info("log not put away", job=settled.job.id, detail=refusal.detail)
         except failures.BlobFailure as failure:
             # its rows stay, and may find room the next time
             log.warning("logs not put away", job=settled.job.id, detail=str(failure))
-    while await store.awrite(lambda tx: engine.purge(tx, how.keep)) >= PURGED_AT_ONCE:
+    while await store.awrite(lambda tx: engine.purge(tx, how.keep)):
         pass  # a whole portion: there is more than one transaction should do
-    return len(found)
+    return done
 
 
 async def _put_away(store: Store, blobs: Blobs, rules: Rules, settled: Settled) -> None:

@@ -53,7 +53,12 @@ _SEALED = statement(
     f"""SELECT {COLUMNS} FROM logs WHERE sealed_at < ? AND sealed_at IS NOT NULL AND purged_at IS NULL
     ORDER BY sealed_at LIMIT ?""",
 )
-_PURGE_CHUNKS = statement("log_chunks_purged", "DELETE FROM log_chunks WHERE log_key = ?")
+# from the end, so that what is left still begins where the log does
+_PURGE_CHUNKS = statement(
+    "log_chunks_purged",
+    """DELETE FROM log_chunks WHERE log_key = ? AND start >= (SELECT min(start) FROM
+    (SELECT start FROM log_chunks WHERE log_key = ? ORDER BY start DESC LIMIT ?) AS last)""",
+)
 _PURGED = statement("log_purged", "UPDATE logs SET purged_at = ? WHERE key = ?")
 
 
@@ -126,10 +131,12 @@ def sealed(tx: Tx, before: datetime, most: int) -> list[Log]:
     return [log_of(row) for row in tx.all(_SEALED, (micros(before), most))]
 
 
-def purge(tx: Tx, log: Log) -> int:
-    """Remove the bytes; that there was a log stays known."""
-    tx.run(_PURGE_CHUNKS, (log.key,))
-    return tx.run(_PURGED, (micros(tx.now), log.key))
+def purge(tx: Tx, log: Log, most: int) -> int:
+    """Remove its bytes, at most so many rows of them; that there was a log stays known. Return how many rows went."""
+    gone = tx.run(_PURGE_CHUNKS, (log.key, log.key, most))
+    if gone < most:
+        tx.run(_PURGED, (micros(tx.now), log.key))
+    return gone
 
 
 def log_of(row: Row) -> Log:
