@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from cableferry.core.artifacts import Artifact, Description
-from cableferry.core.uploads import Draft
+from cableferry.core.uploads import Draft, Whole
 from cableferry.engine import files as bringing
 from cableferry.engine import uploads as uploading
 from cableferry.store import files, leftovers
@@ -199,6 +199,32 @@ def test_damaged_bytes_are_replaced_by_the_next_upload_of_the_same(store: Store)
 
     assert ["new"] == places(store, key)
     assert ["more", "old", "spare"] == dead(store)
+
+
+def test_who_takes_damaged_bytes_over_without_bringing_any_leaves_them_where_they_are(store: Store) -> None:
+    """As a copy does, which knows them by their hash only."""
+    key = store.write(lambda tx: files.keep_blob(tx, OLD))
+    store.write(lambda tx: files.note_damage(tx, key, "old"))
+
+    assert key == store.write(lambda tx: files.keep_blob(tx, Blob("aa", 3, ())))
+    assert (["old"], []) == (places(store, key), dead(store))
+    assert key == store.write(lambda tx: files.keep_blob(tx, NEW))
+    assert (["new"], ["old"]) == (places(store, key), dead(store))
+
+
+def test_an_upload_in_parts_mends_damaged_bytes(store: Store) -> None:
+    made = add(store, "a1")
+    key = store.write(lambda tx: files.keep_blob(tx, OLD))
+    store.write(lambda tx: files.note_damage(tx, key, "old"))
+
+    def work(tx: Tx) -> None:
+        upload = uploading.create(tx, made.id, Draft(Description("x")), MANAGER, timedelta(hours=1))
+        upload = uploading.append(tx, upload.id, 0, Stored("new", "aa", 3), MANAGER)
+        uploading.complete(tx, upload.id, Whole(upload.revision, "aa", 3), MANAGER)
+
+    store.write(work)
+
+    assert (["new"], ["old"]) == (places(store, key), dead(store))
 
 
 def test_bytes_that_are_whole_again_are_kept(store: Store) -> None:

@@ -91,22 +91,26 @@ class Blob(msgspec.Struct, frozen=True):
 def hold_blob(tx: Tx, sha256: str, size_bytes: int) -> tuple[int, bool]:
     """The key of these bytes, kept from being collected, and whether they lie somewhere already and are whole."""
     key, damaged_at = cast(Row, tx.one(_KEEP_BLOB, (sha256, size_bytes, micros(tx.now))))
-    known = [piece.place for piece in pieces(tx, key)]
-    if damaged_at is None or not known:
-        return int(key), bool(known)
-    bury(tx, known)
-    tx.run(_DROP_PIECES, (key,))
-    tx.run(_IS_WHOLE, (key,))
-    return int(key), False
+    return int(key), damaged_at is None and bool(pieces(tx, key))
+
+
+def clear(tx: Tx, blob_key: int) -> None:
+    """Give up damaged bytes, for those that are about to take their place."""
+    known = pieces(tx, blob_key)
+    if known:
+        bury(tx, (piece.place for piece in known))
+        tx.run(_DROP_PIECES, (blob_key,))
+        tx.run(_IS_WHOLE, (blob_key,))
 
 
 def keep_blob(tx: Tx, blob: Blob) -> int:
     """The key of these bytes; when they were there already and whole, the new places are given up."""
     key, is_known = hold_blob(tx, blob.sha256, blob.size_bytes)
-    if is_known:
+    if is_known or not blob.pieces:
         known = [piece.place for piece in pieces(tx, key)]
         bury(tx, (piece.place for piece in blob.pieces if piece.place not in known))
         return key
+    clear(tx, key)
     for seq, piece in enumerate(blob.pieces):
         tx.run(_ADD_PIECE, (key, seq, piece.place, piece.size_bytes))
         check_alive(tx, piece.place)

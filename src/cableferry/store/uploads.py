@@ -141,7 +141,8 @@ def drop_parts(tx: Tx, upload: Upload, numbers: Iterable[int]) -> None:
 
 
 def hand_over(tx: Tx, upload: Upload, blob_key: int) -> None:
-    """Make all parts the pieces of a blob."""
+    """Make all parts the pieces of a blob, instead of damaged ones that it may have."""
+    files.clear(tx, blob_key)
     tx.run(_HAND_OVER, (blob_key, upload.key))
     tx.run(_DELETE_PARTS, (upload.key,))
 
