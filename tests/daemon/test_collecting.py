@@ -24,6 +24,7 @@ from cableferry.daemon.staging.desk import Desk, Order, Site
 from cableferry.daemon.staging.inputs import Staged
 from cableferry.daemon.staging.outcomes import Cancelled, Failed
 from cableferry.daemon.staging.verified import Verified
+from cableferry.daemon.tailing import redacting
 from cableferry.testing import servers
 from cableferry.testing.servers import Running
 
@@ -308,6 +309,22 @@ def test_a_file_that_grows_while_it_is_sent_is_sent_again(head: Head) -> None:
 
     assert isinstance(stored, Stored)
     assert head.stored(stored.artifact_id)["x.bin"] == (head.out / "x.bin").read_bytes()
+
+
+def test_secrets_are_not_in_the_log_artifact(head: Head) -> None:
+    said = b"".join(b"line %d token=abc%d\n" % (number, number) for number in range(20_000))
+    head.fill({"x.log": said, "endless.log": b"." * 200_000 + b" token=abc", "empty.log": b""})
+    head.what = msgspec.structs.replace(head.what, role="log", masks=redacting.compiled([r"token=\w+"]))
+
+    with Tree(head.out) as tree:
+        stored: Any = outputs.collect(head.desk(), head.what, tree, tree.walk().files)
+
+    assert {
+        "x.log": b"".join(b"line %d ***\n" % number for number in range(20_000)),
+        "endless.log": b"." * 200_000 + b" ***",
+        "empty.log": b"",
+    } == head.stored(stored.artifact_id)
+    assert said == (head.out / "x.log").read_bytes()
 
 
 def test_posix_results_stay_where_they_are_and_another_job_takes_them(head: Head) -> None:

@@ -110,6 +110,7 @@ class Errands:
             residence,
             {"processor": held.processor, "profile": held.profile, "run": held.name},
             can_find=not self.is_plain,
+            masks=self._masks if role == "log" else (),
         )
         memory = Memory(self._made.known(name, role), lambda id_: self._made.note(name, role, id_))
         outcome = outputs.collect(self._desk(held), what, tree, files, memory)

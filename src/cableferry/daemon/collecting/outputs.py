@@ -1,7 +1,9 @@
 """One artifact of what a job wrote: created once, brought file by file, committed when it is whole."""
 
+import contextlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -21,6 +23,8 @@ from cableferry.daemon.collecting.walking import Output, Tree
 from cableferry.daemon.staging import outcomes
 from cableferry.daemon.staging.desk import Desk
 from cableferry.daemon.staging.outcomes import Cancelled, Failed, Unusable
+from cableferry.daemon.tailing import redacting
+from cableferry.daemon.tailing.redacting import Masks
 from cableferry.wire.emx2.artifacts import CreateArtifactBody, FileMetadataBody
 
 TRIES = 3
@@ -33,6 +37,7 @@ class What(msgspec.Struct, frozen=True):
     """Which artifact it is to be: of which attempt of which job, and where its bytes stay.
 
     `can_find` says that the server lists artifacts by their job, so that a lost id is found again.
+    What `masks` match does not leave this machine: for logs that the server keeps.
     """
 
     job_id: str
@@ -43,6 +48,7 @@ class What(msgspec.Struct, frozen=True):
     metadata: Mapping[str, object] = {}
     can_find: bool = True
     threads: int = THREADS
+    masks: Masks = ()
 
     @property
     def body(self) -> CreateArtifactBody:
@@ -186,8 +192,7 @@ class _Bringing:
 
     def _bring(self, present: Mapping[str, File], file: Output) -> Brought:
         """One file, unless the server has these very bytes."""
-        descriptor = self._tree.open(file.place)
-        try:
+        with self._opened(file) as descriptor:
             for tries_left in reversed(range(TRIES)):
                 whole = self._measured(file, descriptor)
                 try:
@@ -198,13 +203,27 @@ class _Bringing:
                     # other bytes went out than were hashed
                     if not tries_left or refusal.kind not in _CHANGING:
                         raise
+        return Brought(file.path, whole.sha256, whole.size_bytes)
+
+    @contextlib.contextmanager
+    def _opened(self, file: Output) -> Iterator[int]:
+        """The file, or a copy without its secrets that is gone when it is closed."""
+        descriptor = self._tree.open(file.place)
+        try:
+            if not self._what.masks or self._what.residence != "managed":
+                yield descriptor
+                return
+            with tempfile.TemporaryFile() as copy:
+                redacting.copied(descriptor, copy, self._what.masks, self._desk.look)
+                copy.flush()
+                yield copy.fileno()
         finally:
             os.close(descriptor)
-        return Brought(file.path, whole.sha256, whole.size_bytes)
 
     def _measured(self, file: Output, descriptor: int) -> Whole:
         """The file that is open, whatever stands under its name by now."""
-        name = os.fsencode(self._tree.root / file.place)
+        # a copy is made anew each time, and so it is never remembered
+        name = b"" if self._what.masks else os.fsencode(self._tree.root / file.place)
         sha256 = self._desk.verified.of_open(name, descriptor, self._desk.look)
         return Whole(Path(f"/proc/self/fd/{descriptor}"), os.fstat(descriptor).st_size, sha256)
 

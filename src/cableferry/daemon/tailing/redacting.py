@@ -1,7 +1,9 @@
 """Takes secrets out of a log, in such pieces that no border falls into one."""
 
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import BinaryIO
 
 import msgspec
 
@@ -50,6 +52,19 @@ def redacted(content: bytes, masks: Masks, is_end: bool) -> Cut:
         return Cut(0, b"")
     end = _border(content[:MOST_LINE_BYTES], masks)
     return Cut(end, _masked(content[:end], masks))
+
+
+def copied(source: int, target: BinaryIO, masks: Masks, tick: Callable[[int], object]) -> None:
+    """All of an open file without its secrets, whatever its length; `tick` is told of the bytes read."""
+    held, offset, is_end = b"", 0, False
+    while not is_end:
+        piece = os.pread(source, MOST_LINE_BYTES, offset)
+        offset, is_end = offset + len(piece), not piece
+        tick(len(piece))
+        held += piece
+        while (cut := redacted(held, masks, is_end)).taken:
+            target.write(cut.said)
+            held = held[cut.taken :]
 
 
 def _border(line: bytes, masks: Masks) -> int:
