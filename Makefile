@@ -25,14 +25,16 @@ demo: $(READY) web  ## a server and a worker on this machine, one job from submi
 
 test: $(READY) web  ## lint, types, import contracts, then every test
 	@tools/postgres.sh
+	@tools/nginx.sh
 	@tools/browser.sh
 	@tools/cluster/install.sh
 	@$(MAKE) --no-print-directory lint
 	@$(PY) -m pytest $(PYTEST_ARGS)
 
-bench: $(READY)  ## a benchmark: make bench NAME=api|sync|scale|dispatch|startup|upload|download
-	@test -n "$(NAME)" || { echo "name one: make bench NAME=api|sync|scale|dispatch|startup|upload|download" >&2; exit 2; }
+bench: $(READY)  ## a benchmark: make bench NAME=api|sync|scale|dispatch|startup|upload|download|s3
+	@test -n "$(NAME)" || { echo "name one: make bench NAME=api|sync|scale|dispatch|startup|upload|download|s3" >&2; exit 2; }
 	@tools/postgres.sh >&2
+	@[ "$(NAME)" != s3 ] || tools/nginx.sh >&2
 	@$(PY) -m bench.$(NAME)
 
 lint: $(READY)  ## ruff, mypy and the import contracts

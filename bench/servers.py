@@ -62,7 +62,7 @@ def sqlite_url(path: Path) -> str:
 @contextlib.contextmanager
 def running(database: str, path: Path) -> Iterator[Server]:
     """The server of `bench.server`: the product's own, and an echo route beside its endpoints."""
-    port = _free_port()
+    port = free_port()
     settings = {
         "CABLEFERRY_SERVER__PORT": str(port),
         "CABLEFERRY_DATABASE__URL": database,
@@ -90,7 +90,7 @@ def running(database: str, path: Path) -> Iterator[Server]:
         process.wait(_PATIENCE_SECONDS)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port: int = taken.getsockname()[1]
         return port

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bench import api, dispatch, download, report, scale, startup, sync, upload
+from bench import api, dispatch, download, report, s3, scale, startup, sync, upload
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,7 @@ from bench import api, dispatch, download, report, scale, startup, sync, upload
         pytest.param(lambda: startup.main(runs=1, starts=1), id="startup"),
         pytest.param(lambda: upload.main(total=3 * 2**20, rounds=1, files=20), id="upload"),
         pytest.param(lambda: download.main(total=3 * 2**20, rounds=1), id="download"),
+        pytest.param(lambda: s3.main(total=3 * 2**20, rounds=1, sizes=(2**16, 2**20)), id="s3"),
     ],
 )
 def test_the_last_line_tells_the_value_and_its_floor(

@@ -34,3 +34,13 @@ def test_a_big_body_keeps_no_brief_write_on_the_event_loop(tmp_path: Path, lengt
         threads = {client.post("/api/hpc/thread", {"text": "x" * length}).body for _ in range(50)}
 
     assert (threads != {b'"store-writer"'}) is is_ever
+
+
+READING = Endpoint("GET", "/api/hpc/thread", _thread, Need.READ, "Name the thread", str, is_brief=True)
+
+
+def test_a_brief_read_runs_on_the_event_loop(tmp_path: Path) -> None:
+    with servers.running(servers.settings_in(tmp_path), extra=[READING]) as running:
+        threads = {running.client().get("/api/hpc/thread").body for _ in range(20)}
+
+    assert b'"store-reader"' not in threads

@@ -86,6 +86,23 @@ def test_what_a_write_returns_is_in_every_later_read(store: Store) -> None:
     assert asyncio.run(write_and_read()) == ["a"]
 
 
+def test_a_brief_read_sees_what_was_written_and_writes_nothing(store: Store) -> None:
+    async def write_and_read() -> list[str]:
+        await store.awrite(lambda tx: rows.add(tx, "a"))
+        with pytest.raises(Exception, match=r"write|read-only|read only"):
+            await store.aread_briefly(lambda tx: rows.add(tx, "b"))
+        return [subject for subject, _ in await store.aread_briefly(lambda tx: tx.all(rows.ALL))]
+
+    assert asyncio.run(write_and_read()) == ["a"]
+
+
+def test_a_closed_store_answers_no_brief_read(store: Store) -> None:
+    store.close()
+
+    with pytest.raises(Unavailable):
+        asyncio.run(store.aread_briefly(lambda tx: tx.all(rows.ALL)))
+
+
 def test_concurrent_writers_lose_nothing(store: Store) -> None:
     store.write(lambda tx: rows.add(tx, "a"))
 

@@ -58,7 +58,7 @@ class Proof(msgspec.Struct, frozen=True):
 
     @property
     def signed_at(self) -> datetime:
-        return datetime.strptime(self.stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        return _moment(self.stamp)
 
     @property
     def is_presigned(self) -> bool:
@@ -174,10 +174,10 @@ def _signature(proof: Proof, key: bytes, message: Message, path: str) -> str:
     return signing.sign(key, text_to_sign(proof, canonical(proof, message, path)))
 
 
-def _spellings(path: str) -> tuple[str, str]:
+def _spellings(path: str) -> tuple[str, ...]:
     """The path as S3's clients write it before they sign, and as it was sent; dots and slashes stay as they are."""
-    plain = unquote_to_bytes(path.encode("latin-1", "replace"))
-    return quote_from_bytes(plain, safe="/"), path
+    usual = quote_from_bytes(unquote_to_bytes(path.encode("latin-1", "replace")), safe="/")
+    return (usual,) if usual == path else (usual, path)
 
 
 def _canonical_query(query: str, without: str) -> str:
@@ -228,10 +228,16 @@ def _is_stamp(stamp: str) -> bool:
     if not _STAMP.fullmatch(stamp):
         return False
     try:
-        datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        _moment(stamp)
     except ValueError:
         return False
     return True
+
+
+def _moment(stamp: str) -> datetime:
+    # strptime takes ten times as long, at every request
+    year, month, day = int(stamp[:4]), int(stamp[4:6]), int(stamp[6:8])
+    return datetime(year, month, day, int(stamp[9:11]), int(stamp[11:13]), int(stamp[13:15]), tzinfo=UTC)
 
 
 def _malformed(detail: str) -> Invalid:

@@ -205,7 +205,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     A path may end in `{name:path}`, which stands for all that is left, slashes included; one that `allows_slash` may
     end in one more. Of several endpoints with one method and path, a name in the query chooses: those in `chosen_by`.
     A read that `settles` something named is answered when no stream comes to it any more, if it may end that stream.
-    A write that `is_brief` takes some tens of microseconds, whatever it is asked in a body of usual size.
+    One that `is_brief` takes some tens of microseconds, whatever it is asked in a body of usual size.
     A `quiet_status` is what every refusal is answered with, without a body: for clients that die of any other.
     """
 

@@ -5,9 +5,10 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
 
 import structlog
+from msgspec.structs import replace
 
 from cableferry.server import exchange
-from cableferry.server.exchange import Disconnected, Exchange, Reply, Streamed
+from cableferry.server.exchange import Disconnected, Exchange, Reply, Span, Streamed
 from cableferry.store import failures
 from cableferry.store.blobs import Blobs
 
@@ -15,6 +16,7 @@ log = structlog.get_logger()
 
 # whoever takes nothing for so long will not take the rest either
 STALLED_SECONDS = 300
+AT_HAND_BYTES = 1024 * 1024
 
 
 class Downloads:
@@ -25,6 +27,10 @@ class Downloads:
 
     async def respond(self, to: Exchange, reply: Reply, streamed: Streamed) -> None:
         """A store that fails before the first byte is known here raises; what comes later ends the connection."""
+        at_hand = self._at_hand(streamed)
+        if at_hand is not None:
+            await exchange.respond(to.send, to.request, replace(reply, body=at_hand, streamed=None))
+            return
         async with contextlib.aclosing(self._chunks(streamed)) as chunks:
             first = await anext(chunks, b"")
             await exchange.begin(to.send, to.request, reply)
@@ -33,6 +39,14 @@ class Downloads:
             except failures.BlobFailure as failure:
                 log.error("download broke off", detail=str(failure), trace=to.request.trace_id)
                 raise Disconnected from None
+
+    def _at_hand(self, streamed: Streamed) -> bytes | None:
+        """A few bytes that are in memory anyway: threads and pieces would cost more than the bytes."""
+        match streamed.parts:
+            case (Span() as span,) if span.size_bytes <= AT_HAND_BYTES:
+                return self._blobs.read_now(*span)
+            case _:
+                return None
 
     async def _chunks(self, streamed: Streamed) -> AsyncGenerator[bytes, None]:
         for part in streamed.parts:

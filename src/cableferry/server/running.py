@@ -100,7 +100,8 @@ class Runner:
         if admission.guard is not None:
             await self._store.awrite_briefly(_nothing, admission.guard)
         if admission.endpoint.waits is None or admission.seconds is None:
-            value = await self._store.aread(admission.work)
+            read = self._store.aread_briefly if admission.is_brief else self._store.aread
+            value = await read(admission.work)
             return following.begun(admission.endpoint, admission.call, value) or admission.present(value)
         poll = Poll(admission.endpoint, admission.request, admission.call, admission.seconds)
         return await self._polls.wait(poll, receive)

@@ -227,6 +227,9 @@ class PostgresStore:
     async def aread(self, work: Callable[[Tx], T]) -> T:
         return await self._reads.hand_in(work)
 
+    async def aread_briefly(self, work: Callable[[Tx], T]) -> T:
+        return await self.aread(work)
+
     def on_news(self, listener: Callable[[Iterable[News]], None]) -> None:
         self._listeners.append(listener)
 

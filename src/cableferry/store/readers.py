@@ -3,13 +3,16 @@
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import apsw
 
 from cableferry.store import units
-from cableferry.store.tx import News, Params, Row, Statement
-from cableferry.store.units import Desk, Unit
+from cableferry.store.failures import Unavailable
+from cableferry.store.tx import News, Params, Row, Statement, Tx
+from cableferry.store.units import CLOSED, Desk, Unit
+
+T = TypeVar("T")
 
 
 class SnapshotTx:
@@ -36,6 +39,34 @@ class SnapshotTx:
 
     def announce(self, news: News) -> NoReturn:
         raise TypeError(f"a read has no news, not even {news.topic}")
+
+
+class Glance:
+    """One more connection, for reads that cost less than a thread would; whoever asks runs them."""
+
+    def __init__(self, connection: apsw.Connection, clock: Callable[[], datetime]) -> None:
+        # whoever would have to wait takes the other way
+        connection.set_busy_timeout(0)
+        self._connection = connection
+        self._clock = clock
+        # a server has one event loop; tests have several
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def look(self, work: Callable[[Tx], T]) -> T:
+        with self._lock:
+            if self._is_closed:
+                raise Unavailable(CLOSED)
+            self._connection.execute("BEGIN")
+            try:
+                return work(SnapshotTx(self._connection, self._clock()))
+            finally:
+                self._connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+            self._connection.close()
 
 
 class Readers:

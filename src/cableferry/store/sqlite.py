@@ -12,7 +12,7 @@ from cableferry.store.brief import Brief
 from cableferry.store.checkpoints import Checkpoints
 from cableferry.store.failures import Unavailable
 from cableferry.store.group_commit import GroupCommit
-from cableferry.store.readers import Readers
+from cableferry.store.readers import Glance, Readers
 from cableferry.store.tx import News, Tx
 
 T = TypeVar("T")
@@ -29,6 +29,7 @@ class SqliteStore:
         writing.set_wal_hook(self._checkpoints.after_commit)
         self.commits = GroupCommit(writing, clock)
         self._brief = Brief(self.commits, BUSY_MILLISECONDS)
+        self._glance = Glance(connect_to_read(path), clock)
         self._readers = Readers([connect_to_read(path) for _ in range(readers)], clock)
 
     def write(self, work: Callable[[Tx], T], guard: Callable[[Tx], None] | None = None) -> T:
@@ -48,6 +49,12 @@ class SqliteStore:
     async def aread(self, work: Callable[[Tx], T]) -> T:
         return await self._readers.desk.hand_in(work)
 
+    async def aread_briefly(self, work: Callable[[Tx], T]) -> T:
+        try:
+            return self._glance.look(work)
+        except apsw.BusyError:
+            return await self.aread(work)
+
     def on_news(self, listener: Callable[[Iterable[News]], None]) -> None:
         self.commits.listeners.append(listener)
 
@@ -64,6 +71,7 @@ class SqliteStore:
         self._brief.close()
         self.commits.close()
         self._readers.close()
+        self._glance.close()
         self._checkpoints.close()
 
 

@@ -86,6 +86,10 @@ class Store(Protocol):
 
     async def aread(self, work: Callable[[Tx], T]) -> T: ...
 
+    async def aread_briefly(self, work: Callable[[Tx], T]) -> T:
+        """The same for work of some tens of microseconds, which SQLite then runs on the calling event loop."""
+        ...
+
     def on_news(self, listener: Callable[[Iterable[News]], None]) -> None:
         """Call `listener` after each commit (from any thread) with what it announced."""
         ...

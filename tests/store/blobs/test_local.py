@@ -159,3 +159,14 @@ def test_no_name_leads_out_of_the_store(opened: LocalBlobs, name: str) -> None:
         return
 
     assert root == Path(os.path.normpath(path)).parents[1]
+
+
+def test_what_is_in_memory_is_read_without_waiting(tmp_path: Path) -> None:
+    blobs = open_blobs(tmp_path / "artifacts")
+    stored = asyncio.run(put(blobs, [b"content"]))
+
+    assert b"nten" == blobs.read_now(stored.place, 2, 6)
+    # what ends early is for whoever can say so in time
+    assert blobs.read_now(stored.place, 2, 60) is None
+    with pytest.raises(BlobMissing):
+        blobs.read_now(blobs.new_place(), 0, 1)

@@ -40,6 +40,14 @@ class GetQuery(msgspec.Struct, frozen=True, rename="kebab"):
     part_number: Annotated[str | None, Meta()] = msgspec.field(default=None, name="partNumber")
 
 
+# the headers that a query may wish for, by the fields that hold them
+_WISHES = tuple(
+    (field.removeprefix("response_").replace("_", "-"), field)
+    for field in GetQuery.__struct_fields__
+    if field.startswith("response_")
+)
+
+
 def get(tx: Tx, call: Call) -> Content:
     _check_version(call.query)
     bucket, key = gateway.bucket(call), gateway.key_to_read(call)
@@ -132,22 +140,17 @@ def _check_version(query: GetQuery) -> None:
 
 def _wished(query: GetQuery) -> dict[str, str]:
     """Nothing that would end a header goes into one."""
-    prefix = "response-"
-    wished = {
-        field.encode_name.removeprefix(prefix): value
-        for field in msgspec.structs.fields(query)
-        if field.encode_name.startswith(prefix) and (value := getattr(query, field.name)) is not None
-    }
+    wished = {name: value for name, field in _WISHES if (value := getattr(query, field)) is not None}
     for name, value in wished.items():
         if not _PRINTABLE.fullmatch(value):
-            raise Invalid(f"the query field {prefix}{name} holds what no header can: use printable ASCII")
+            raise Invalid(f"the query field response-{name} holds what no header can: use printable ASCII")
     return wished
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET", OBJECT, get, Need.READ, "GetObject and HeadObject, whole or in ranges",
-        answer=Content, query=GetQuery, refusals=(404, 412, 416), needs_protocol_headers=False,
+        answer=Content, query=GetQuery, refusals=(404, 412, 416), needs_protocol_headers=False, is_brief=True,
     ),
     Endpoint(
         "PUT", OBJECT, put, Need.CREATE, "PutObject into an open artifact, and CopyObject",

@@ -84,6 +84,10 @@ class Blobs(Protocol):
         """The same in one piece, in the calling thread: for the few bytes of a footer."""
         ...
 
+    def read_now(self, place: str, start: int, stop: int) -> bytes | None:
+        """The same if it takes no waiting at all, for a disk or a network: None means to ask for `chunks`."""
+        ...
+
     def path(self, place: str) -> Path | None:
         """The file behind a place, where there is one that the kernel can send."""
         ...

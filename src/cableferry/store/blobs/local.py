@@ -68,6 +68,13 @@ class LocalBlobs:
         finally:
             os.close(descriptor)
 
+    def read_now(self, place: str, start: int, stop: int) -> bytes | None:
+        descriptor = self._open(place)
+        try:
+            return _at_hand(descriptor, start, stop)
+        finally:
+            os.close(descriptor)
+
     def path(self, place: str) -> Path:
         return _path(self._root, place)
 
@@ -230,6 +237,16 @@ def _read(place: str, descriptor: int, start: int, stop: int) -> bytes:
             raise BlobMissing(f"{place} ends at byte {start + len(content)}, before byte {stop}")
         content += more
     return content
+
+
+def _at_hand(descriptor: int, start: int, stop: int) -> bytes | None:
+    """What the system has in memory of a file; None when a disk would have to be asked, or cannot be left out."""
+    content = bytearray(stop - start)
+    try:
+        count = os.preadv(descriptor, [content], start, os.RWF_NOWAIT)
+    except OSError:
+        return None
+    return bytes(content) if count == len(content) else None
 
 
 def _found(place: str, entry: "os.DirEntry[str]") -> Found | None:
