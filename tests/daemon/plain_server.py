@@ -16,8 +16,8 @@ LATER_FIELDS = {"extensions", "session", "epoch", "attempt", "revision", "cause"
 class _Proxy(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, server: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Passer)
+    def __init__(self, server: str, port: int) -> None:
+        super().__init__(("127.0.0.1", port), _Passer)
         self.behind = urlsplit(server).netloc
 
 
@@ -64,9 +64,9 @@ def _without(value: object) -> object:
 
 
 @contextlib.contextmanager
-def before(server: str) -> Iterator[str]:
+def before(server: str, port: int = 0) -> Iterator[str]:
     """The address of such a proxy, until the block ends."""
-    proxy = _Proxy(server)
+    proxy = _Proxy(server, port)
     thread = threading.Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

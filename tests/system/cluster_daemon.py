@@ -1,12 +1,13 @@
 """A real daemon of an ordinary user on a real Slurm, at a real server."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -29,6 +30,7 @@ class ClusterDaemon:
         self.cluster = cluster
         self.client = client
         self.folder = cluster.folder()
+        self.worker_id = f"w-{self.folder.name}"
         self._server = server
         self._profiles: dict[str, object] = {}
         self._running: subprocess.Popen[bytes] | None = None
@@ -123,10 +125,28 @@ class ClusterDaemon:
     def slurm(self, *command: str) -> str:
         return self.cluster.root(*command)
 
+    def as_user(self, *command: str) -> str:
+        """What a command prints to the user whose daemon it is."""
+        user = self.cluster.user
+        as_user = [*_AS, f"--reuid={user}", f"--regid={user}", *command]
+        return subprocess.run(
+            as_user, env=self._environment(None), cwd=self.folder, capture_output=True, text=True, check=True
+        ).stdout
+
+    @contextlib.contextmanager
+    def breathless(self) -> Iterator[None]:
+        """While the controller holds its breath."""
+        pid = int((Path(self.cluster.slurm_conf).parent.parent / "run" / "slurmctld.pid").read_text())
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
     def _command(self, name: str) -> list[str]:
         config = self.folder / "config.yaml"
         sections = {
-            "emx2": {"base_url": self._server, "worker_id": f"w-{self.folder.name}"},
+            "emx2": {"base_url": self._server, "worker_id": self.worker_id},
             "worker": {
                 "state_db": str(self.folder / "state"),
                 "max_concurrent_jobs": 20,

@@ -6,7 +6,6 @@ import os
 import signal
 import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -199,14 +198,10 @@ def test_a_controller_that_holds_its_breath_costs_time_and_nothing_else(daemon: 
     daemon.offer("good", script='echo ran >>"$GATE/ran"')
     daemon.start()
     until(lambda: "worker registered" in daemon.log())
-    pid = int((Path(daemon.cluster.slurm_conf).parent.parent / "run" / "slurmctld.pid").read_text())
-    os.kill(pid, signal.SIGSTOP)
-    try:
+    with daemon.breathless():
         job = daemon.submit("good")
         until(lambda: "scheduler in trouble" in daemon.log())
         claimed = daemon.client.job(job)
-    finally:
-        os.kill(pid, signal.SIGCONT)
     ended = daemon.ended(job)
 
     assert claimed is not None
@@ -241,6 +236,76 @@ def test_a_plain_server_is_enough(slurm_cluster: Cluster, served: str) -> None:
             assert daemon.ended(job).status == "COMPLETED"
         finally:
             daemon.stop()
+
+
+def test_a_server_that_goes_away_and_comes_back_loses_nothing(slurm_cluster: Cluster, served: str) -> None:
+    with program.client(served) as client, contextlib.ExitStack() as stack:
+        with plain_server.before(served) as plain:
+            daemon = ClusterDaemon(slurm_cluster, plain, client)
+            daemon.offer("hold", script=f'echo ran >>"$GATE/ran"; {HOLD}')
+            job = daemon.submit("hold")
+            daemon.start()
+            stack.callback(daemon.stop)
+            daemon.until(job, "STARTED")
+        (daemon.folder / "go").touch()
+        until(lambda: "job ended" in daemon.log() and "server in trouble" in daemon.log())
+        stack.enter_context(plain_server.before(served, int(plain.rpartition(":")[2])))
+        ended = daemon.ended(job)
+
+    assert (ended.status, (daemon.folder / "ran").read_text()) == ("COMPLETED", "ran\n")
+
+
+def test_a_job_cancelled_while_sbatch_hangs_does_not_stay(daemon: ClusterDaemon) -> None:
+    daemon.offer("hold", script=HOLD, sbatch_args=["--hold"])
+    daemon.start()
+    until(lambda: "worker registered" in daemon.log())
+    with daemon.breathless():
+        job = daemon.submit("hold")
+        until(lambda: "job held up" in daemon.log())
+        daemon.client.cancel(job)
+        until(lambda: "job to be stopped" in daemon.log())
+    names = ("-h", "-u", daemon.cluster.user, "-t", "all", "-o", "%j %T")
+    until(lambda: "job submitted" in daemon.log())
+    until(lambda: [line.split()[1] for line in _lines(daemon, *names) if job in line] == ["CANCELLED"])
+
+
+def test_a_living_job_under_our_name_that_nobody_holds_is_ended(daemon: ClusterDaemon) -> None:
+    daemon.offer("hold", script=HOLD)
+    job = daemon.submit("hold")
+    daemon.start()
+    ours = daemon.until(job, "STARTED").slurm_job_id or ""
+    name = daemon.slurm("squeue", "-h", "-j", ours, "-o", "%j").strip()
+    orphan = daemon.as_user("sbatch", "--parsable", f"--job-name={name[:11]}lost-a1", "--hold", "--wrap=true").strip()
+    other = daemon.as_user("sbatch", "--parsable", "--job-name=cfother-a1", "--hold", "--wrap=true").strip()
+    until(lambda: _lines(daemon, "-h", "-j", orphan, "-t", "all", "-o", "%T") == ["CANCELLED"])
+    left = _lines(daemon, "-h", "-j", f"{ours},{other}", "-t", "all", "-o", "%T")
+    daemon.as_user("scancel", other)
+
+    assert sorted(left) == ["PENDING", "RUNNING"]
+
+
+def test_of_two_daemons_with_one_worker_id_one_acts(daemon: ClusterDaemon, served: str) -> None:
+    daemon.offer("good", script='echo ran >>"$GATE/ran"')
+    daemon.start()
+    until(lambda: "worker registered" in daemon.log())
+    second = ClusterDaemon(daemon.cluster, served, daemon.client)
+    second.worker_id = daemon.worker_id
+    second.offer("good", script="exit 1")
+    second.start()
+    try:
+        until(lambda: "is in use by" in second.log())
+        job = daemon.ended(daemon.submit("good"))
+        same_folder = daemon.run("once")
+    finally:
+        second.stop()
+
+    assert (job.status, (daemon.folder / "ran").read_text()) == ("COMPLETED", "ran\n")
+    assert "job claimed" not in second.log()
+    assert (same_folder.returncode, "another worker uses" in same_folder.stderr) == (2, True)
+
+
+def _lines(daemon: ClusterDaemon, *options: str) -> list[str]:
+    return daemon.slurm("squeue", *options).splitlines()
 
 
 def test_check_tells_good_profiles_from_bad_ones(daemon: ClusterDaemon) -> None:

@@ -1,0 +1,125 @@
+"""The daemon's commands, under both their names, with a scheduler that runs nothing."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cableferry.client.emx2 import Emx2
+from cableferry.wire.emx2.bodies import CreateBody
+from tests.cli import ferry as program
+from tests.cli.ferry import Ended, ferry
+
+ALIAS = (sys.executable, "-c", "from cableferry.cli.main import emx2_daemon; emx2_daemon()")
+
+
+class Site:
+    """A folder with a configuration of the field, and a client of its server."""
+
+    def __init__(self, folder: Path, server: str, client: Emx2) -> None:
+        self.folder = folder
+        self.client = client
+        self.file = folder / "config.yaml"
+        self.file.write_text(
+            f"emx2:\n  base_url: {server}\n  worker_id: demo-worker-01\n"
+            f"worker:\n  state_db: {folder}/state.db\n"
+            'profiles:\n  "test:test":\n    sif_image: "/dev/null"\n    cpus: 1\n'
+            f"apptainer:\n  tmp_dir: {folder}/jobs\n"
+        )
+
+    def alias(self, *arguments: str) -> Ended:
+        done = subprocess.run(
+            [*ALIAS, *arguments], capture_output=True, text=True, env=program.environment(self.folder), check=False
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with program.serving(tmp_path / "data", is_open=True) as server, program.client(server) as client:
+        yield Site(tmp_path, server, client)
+
+
+@pytest.mark.parametrize("flag", [("--simulate",), ("--backend", "simulate")])
+def test_a_simulated_job_walks_through_its_life_in_three_cycles(site: Site, flag: tuple[str, ...]) -> None:
+    job = site.client.create(CreateBody("test", "test", parameters=msgspec.Raw(b'{"n": 1}'))).id
+    codes = [site.alias("-c", str(site.file), "once", *flag).code for _ in range(3)]
+
+    assert codes == [0, 0, 0]
+    assert [row.to_status for row in site.client.transitions(job)] == [
+        "PENDING",
+        "CLAIMED",
+        "SUBMITTED",
+        "STARTED",
+        "COMPLETED",
+    ]
+    assert not (site.folder / "jobs").exists()
+
+
+def test_the_alias_takes_its_options_before_and_behind_the_command(site: Site) -> None:
+    before = site.alias("-c", str(site.file), "-v", "--json-logs", "once", "--simulate")
+    behind = site.alias("once", "-c", str(site.file), "-v", "--json-logs", "--simulate")
+
+    assert (before.code, behind.code) == (0, 0)
+    assert [{json.loads(line)["event"] for line in ended.err.splitlines()} for ended in (before, behind)] == [
+        {"worker registered", "worker stopped"},
+        {"worker registered", "worker stopped"},
+    ]
+
+
+def test_registering_makes_the_worker_known(site: Site) -> None:
+    ended = ferry(site.folder, "daemon", "register", "-c", str(site.file), "--json")
+
+    worker = site.client.worker("demo-worker-01")
+    assert (ended.code, json.loads(ended.out)["offers"]) == (0, ["test:test"])
+    assert [(offer.processor, offer.profile, offer.max_concurrent_jobs) for offer in worker.capabilities] == [
+        ("test", "test", 10)
+    ]
+
+
+def test_a_check_says_what_to_do(site: Site) -> None:
+    good = ferry(site.folder, "daemon", "check", "-c", str(site.file), "--simulate")
+    bad = ferry(site.folder, "daemon", "check", "-c", str(site.file), "--backend", "local", "--json")
+
+    assert (good.code, "answers and knows us" in good.out) == (0, True)
+    failed = [row for row in json.loads(bad.out)["items"] if not row["is_ok"]]
+    assert (bad.code, [(row["what"], row["advice"]) for row in failed]) == (
+        1,
+        [("profile test:test", "set container_entrypoint")],
+    )
+
+
+def test_exit_codes_tell_the_truth(site: Site) -> None:
+    away = site.folder / "away.yaml"
+    away.write_text(site.file.read_text().replace("http://127.0.0.1:", "http://127.0.0.1:1"))
+    wrong = site.folder / "wrong.yaml"
+    wrong.write_text("worker:\n  poll_interval: 3\n")
+    said = [
+        ferry(site.folder, "daemon", *command).code
+        for command in (
+            ("once", "-c", str(away), "--simulate"),
+            ("register", "-c", str(away)),
+            ("once", "-c", str(wrong)),
+            ("once", "-c", "none.yaml"),
+            ("status", "-c", str(away).replace("away", "config")),
+        )
+    ]
+
+    assert said == [7, 7, 2, 2, 0]
+
+
+def test_status_and_doctor_tell_what_is_held_and_no_secret(site: Site) -> None:
+    site.file.write_text(site.file.read_text().replace("worker_id:", "shared_secret: s3cret-s3cret\n  worker_id:"))
+    nothing = ferry(site.folder, "daemon", "status", "-c", str(site.file))
+    job = site.client.create(CreateBody("test", "test")).id
+    ferry(site.folder, "daemon", "once", "-c", str(site.file), "--simulate")
+    status = ferry(site.folder, "daemon", "status", "-c", str(site.file))
+    doctor = ferry(site.folder, "daemon", "doctor", "-c", str(site.file), "--json")
+
+    assert (nothing.code, status.code, job in status.out) == (3, 0, True)
+    assert [held["id"] for held in json.loads(doctor.out)["standing"]["jobs"]] == [job]
+    assert "s3cret" not in doctor.out + status.out
