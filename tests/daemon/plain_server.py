@@ -15,6 +15,7 @@ LATER_FIELDS = {"extensions", "session", "epoch", "attempt", "revision", "cause"
 
 class _Proxy(ThreadingHTTPServer):
     daemon_threads = True
+    is_over = False
 
     def __init__(self, server: str, port: int) -> None:
         super().__init__(("127.0.0.1", port), _Passer)
@@ -26,6 +27,10 @@ class _Passer(BaseHTTPRequestHandler):
     server: _Proxy
 
     def _pass(self) -> None:
+        if self.server.is_over:
+            # connections outlive a server that only stops to listen
+            self.close_connection = True
+            return
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if urlsplit(self.path).path.endswith(EXTENSIONS):
             self._answer(404, b'{"title": "Not Found", "status": 404, "detail": "no such thing"}')
@@ -72,6 +77,7 @@ def before(server: str, port: int = 0) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{proxy.server_address[1]}"
     finally:
+        proxy.is_over = True
         proxy.shutdown()
         thread.join()
         proxy.server_close()
