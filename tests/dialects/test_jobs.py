@@ -324,3 +324,28 @@ def test_a_job_that_is_not_there_is_not_found(desk: Desk, method: str, path: str
     reply = desk.client.call(method, f"/api/hpc/jobs/{job}{path}", body)
 
     assert reply.status == (400 if job == "%00" else 404)
+
+
+def test_the_same_report_with_its_remarks_is_taken_once(desk: Desk) -> None:
+    job = desk.job_in("SUBMITTED")
+    scheduler = {"state": "PENDING", "reason": "Priority", "starts_at": "2026-03-01T14:00:00+01:00"}
+    usage = {"elapsed_seconds": 1.5, "exit_code": 1}
+    for _ in range(2):
+        assert 200 == desk.report(job, "SUBMITTED", scheduler=scheduler).status
+    desk.report(job, "STARTED")
+    for _ in range(2):
+        assert 200 == desk.report(job, "FAILED", usage=usage, cause="out-of-memory").status
+
+    assert 409 == desk.report(job, "FAILED", usage={"exit_code": 2}).status
+    assert ["PENDING", "CLAIMED", "SUBMITTED", "SUBMITTED", "STARTED", "FAILED"] == [
+        row["to_status"] for row in desk.history(job)
+    ]
+    shown = desk.job(job)
+    assert (usage, "out-of-memory") == (shown["usage"], shown["cause"])
+    assert "2026-03-01T14:00:00+01:00" == shown["scheduler"]["starts_at"]
+
+
+def test_a_cause_that_only_the_server_knows_is_refused(desk: Desk) -> None:
+    job = desk.job_in("STARTED")
+
+    assert 400 == desk.report(job, "FAILED", cause="offline").status
