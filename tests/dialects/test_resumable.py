@@ -221,7 +221,14 @@ def test_both_protocols_go_on_with_the_same_upload(sending: Sender, upload: str)
 
 
 def test_options_tell_the_limits(sending: Sender) -> None:
-    reply: Reply = sending.client.call("OPTIONS", f"{sending.home}/uploads")
+    for path in ("uploads", "files/a/b.txt"):
+        reply: Reply = sending.client.call("OPTIONS", f"{sending.home}/{path}")
 
-    assert "application/partial-upload" in reply.headers["accept-patch"]
-    assert "max-size=" in reply.headers["upload-limit"]
+        assert "application/partial-upload" in reply.headers["accept-patch"]
+        assert "max-size=" in reply.headers["upload-limit"]
+
+
+def test_who_wants_too_much_is_told_the_limits(sending: Sender) -> None:
+    reply = sending.put("x", b"abc", "?0", Upload_Length=2**50)
+
+    assert (reply.status, "max-size=" in reply.headers["upload-limit"]) == (413, True)

@@ -53,6 +53,17 @@ class TooLarge(Denial):
     default = Kind.TOO_LARGE
 
 
+class LargeUpload(TooLarge):
+    """The same with what a client of resumable uploads has to keep to."""
+
+    def __init__(self, detail: str, limits: Mapping[str, str]) -> None:
+        super().__init__(detail)
+        self.limits = limits
+
+    def headers(self) -> Mapping[str, str]:
+        return self.limits
+
+
 class TooSlow(Denial):
     status = HTTPStatus.REQUEST_TIMEOUT
     default = Kind.TOO_SLOW

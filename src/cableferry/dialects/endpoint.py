@@ -204,6 +204,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     A body that is no JSON is made typed by what `reads`, from its bytes and the request's headers.
     A path may end in `{name:path}`, which stands for all that is left, slashes included; one that `allows_slash` may
     end in one more. Of several endpoints with one method and path, a name in the query chooses: those in `chosen_by`.
+    `headers` are those that it looks at besides, each with its meaning.
     A read that `settles` something named is answered when no stream comes to it any more, if it may end that stream.
     One that `is_brief` takes some tens of microseconds, whatever it is asked in a body of usual size.
     A `quiet_status` is what every refusal is answered with, without a body: for clients that die of any other.
@@ -233,6 +234,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     chosen_by: tuple[str, ...] = ()
     allows_slash: bool = False
     settles: Callable[[Call], Settling] | None = None
+    headers: Mapping[str, str] = {}
 
     @property
     def template(self) -> str:

@@ -1,7 +1,7 @@
 """Bytes that may be continued where they broke off: what every contract that takes them has in common."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from email.utils import format_datetime
 from functools import partial
 
@@ -11,7 +11,7 @@ from cableferry.core import uploads as rules
 from cableferry.core.artifacts import Description, File
 from cableferry.core.errors import Invalid, Kind
 from cableferry.core.uploads import Draft, Upload, Whole
-from cableferry.dialects.denials import TooLarge
+from cableferry.dialects.denials import LargeUpload
 from cableferry.dialects.endpoint import Arrived, Call, Headers, Landing
 from cableferry.engine import uploads
 from cableferry.engine.hashing import Hashes
@@ -36,7 +36,14 @@ class Resumption(msgspec.Struct, frozen=True):
     @property
     def limits(self) -> dict[str, str]:
         """What a client of the draft has to keep to."""
-        return {"Upload-Limit": f"max-size={self.limit_bytes}, max-age={int(self.lifetime.total_seconds())}"}
+        return self._limits(self.lifetime)
+
+    def limits_of(self, upload: Upload, now: datetime) -> dict[str, str]:
+        """The same once the upload's time runs."""
+        return self._limits(upload.expires_at - now)
+
+    def _limits(self, left: timedelta) -> dict[str, str]:
+        return {"Upload-Limit": f"max-size={self.limit_bytes}, max-age={int(left.total_seconds())}"}
 
 
 class Going(msgspec.Struct, frozen=True):
@@ -94,7 +101,7 @@ def create(tx: Tx, call: Call, desk: Resumption, draft: Draft) -> Upload:
 
 def check_limit(desk: Resumption, length: int | None) -> None:
     if length is not None and length > desk.limit_bytes:
-        raise TooLarge(f"the file is larger than the {desk.limit_bytes} bytes that an upload may bring")
+        raise LargeUpload(f"the file is larger than the {desk.limit_bytes} bytes that an upload may bring", desk.limits)
 
 
 def wants_draft(headers: Headers) -> bool:

@@ -88,6 +88,8 @@ def _protocol_headers() -> Iterator[Document]:
 
 
 def _extension_headers(endpoint: Endpoint) -> Iterator[Document]:
+    for name, meaning in endpoint.headers.items():
+        yield _parameter("header", name, {"type": "string"}, meaning)
     if endpoint.method == "POST":
         yield _parameter(
             "header",

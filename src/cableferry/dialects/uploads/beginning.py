@@ -64,6 +64,11 @@ def discover(tx: Tx, call: Call) -> Answer:
     return Answer(None, headers=protocols.discovered(desk_of(call)))
 
 
+def limits(tx: Tx, call: Call) -> Answer:
+    """What a client of the draft asks the file's own address."""
+    return Answer(None, headers=protocols.discovered(desk_of(call)))
+
+
 def _length(headers: Headers) -> int | None:
     """What is said of the length: a number, or that it comes later."""
     said = resumable.integer(headers, "Upload-Length")
@@ -99,11 +104,16 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "POST", HOME, begin, Need.CREATE, "Begin an upload that may be continued (tus)",
         answer=None, mode="write", status=201, refusals=(404, 409, 412, 415, 460), takes=takes,
-        needs_protocol_headers=False,
+        needs_protocol_headers=False, headers=protocols.BEGINNING_HEADERS,
     ),
     Endpoint(
         "GET", HOME, find, Need.READ, "List the uploads of an artifact that are under way",
         answer=wire.UploadList, query=UploadsQuery, refusals=(404,), needs_protocol_headers=False,
+    ),
+    Endpoint(
+        "OPTIONS", artifact_wire.file_href("{artifact_id}", "") + "{path:path}", limits, Need.NOTHING,
+        "Say how a file that is put here may be continued", answer=None, mode="pure", status=204,
+        needs_protocol_headers=False,
     ),
     Endpoint(
         "OPTIONS", HOME, discover, Need.NOTHING, "Say what uploads may do here",

@@ -11,6 +11,24 @@ from cableferry.dialects.endpoint import Call, Headers
 from cableferry.dialects.resumable import Resumption
 from cableferry.wire import resumption, tus
 
+HEADERS = {
+    "Tus-Resumable": f"{tus.VERSION}, of whoever speaks tus.",
+    "Upload-Draft-Interop-Version": f"{resumption.VERSIONS[0]}, of whoever speaks the draft.",
+}
+PART_HEADERS = {
+    **HEADERS,
+    "Upload-Offset": "Where in the file the body begins.",
+    "Upload-Length": "How long the file will be, if that was not said before.",
+    "Upload-Complete": "Of the draft: ?1 if the body ends the file, ?0 if more will come.",
+    "Upload-Checksum": "Of tus: sha1, md5 or sha256, and the digest of the body in base64.",
+}
+BEGINNING_HEADERS = {
+    "Tus-Resumable": tus.VERSION,
+    "Upload-Length": "How long the file will be.",
+    "Upload-Defer-Length": "1, if that will be said later.",
+    "Upload-Metadata": "Pairs of a name and base64: path, and perhaps role, filetype and sha256.",
+    "Upload-Checksum": PART_HEADERS["Upload-Checksum"],
+}
 EXTENSIONS = ",".join(tus.EXTENSIONS)
 
 

@@ -20,6 +20,7 @@ from cableferry.wire.emx2 import artifacts as artifact_wire
 
 _UPLOAD = wire.href("{upload_id}")
 _OVERRIDE = b"x-http-method-override"
+_OVERRIDDEN = {**protocols.PART_HEADERS, "X-HTTP-Method-Override": "PATCH or DELETE."}
 
 
 def get(tx: Tx, call: Call) -> Answer:
@@ -27,7 +28,7 @@ def get(tx: Tx, call: Call) -> Answer:
     protocol = protocols.spoken(call.headers)
     upload = uploads.get(tx, call.path["upload_id"], call.caller)
     if protocol is Protocol.DRAFT:
-        return Answer(None, status=204, headers=resumable.state(upload) | desk_of(call).limits)
+        return Answer(None, status=204, headers=resumable.state(upload) | desk_of(call).limits_of(upload, tx.now))
     return Answer(wire.item(upload), headers=protocols.state(upload))
 
 
@@ -137,20 +138,22 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET", _UPLOAD, get, Need.READ, "Say how far an upload has come",
         answer=wire.UploadItem, refusals=(404, 412), needs_protocol_headers=False, settles=settles,
+        headers=protocols.HEADERS,
     ),
     Endpoint(
         "PATCH", _UPLOAD, append, Need.CREATE, "Go on with an upload",
         answer=None, mode="write", status=204, refusals=(404, 405, 409, 412, 415, 423, 460), takes=takes,
-        needs_protocol_headers=False,
+        needs_protocol_headers=False, headers=protocols.PART_HEADERS,
     ),
     Endpoint(
         "DELETE", _UPLOAD, delete, Need.CREATE, "Give an upload up",
         answer=None, mode="write", status=204, refusals=(404, 412), needs_protocol_headers=False,
+        headers=protocols.HEADERS,
     ),
     Endpoint(
         "POST", _UPLOAD, overridden, Need.CREATE, "PATCH or DELETE, for clients that can only POST",
         answer=None, mode="write", status=204, refusals=(404, 405, 409, 412, 415, 423, 460), takes=takes_overridden,
-        needs_protocol_headers=False,
+        needs_protocol_headers=False, headers=_OVERRIDDEN,
     ),
     Endpoint(
         "OPTIONS", _UPLOAD, options, Need.NOTHING, "Say what uploads may do here",
