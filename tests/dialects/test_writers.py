@@ -2,9 +2,11 @@
 
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from cableferry.client.errors import Unreachable
 from cableferry.testing.servers import Client
 from tests.dialects.sender import CONTENT, DRAFT, PART, TUS, Sender, head
 from tests.server.streaming import until
@@ -87,3 +89,22 @@ def test_a_stranger_ends_nothing(sending: Sender, upload: str, first: socket.soc
 
     assert unknown.status == 404
     assert first.recv(65536).startswith(b"HTTP/1.1 204 ")
+
+
+def test_many_that_take_the_same_place_at_once_mix_nothing(sending: Sender, upload: str) -> None:
+    contents = [bytes([number]) * SIZE for number in range(8)]
+    said = {**TUS, **PART, "Upload-Offset": "0", "Content-Length": str(SIZE), "Expect": "100-continue"}
+
+    def take(content: bytes) -> int:
+        try:
+            return sending.go_on(upload, 0, content, "?1").status
+        except Unreachable:
+            return 0  # a later one took the place
+
+    with sending.connect() as silent, ThreadPoolExecutor(8) as pool:
+        silent.sendall(head("PATCH", upload, said))
+        assert silent.recv(65536).startswith(b"HTTP/1.1 100 ")
+        statuses = list(pool.map(take, contents))
+
+    assert set(statuses) <= {0, 201, 400, 409, 423}
+    assert sending.file() in ([contents[statuses.index(201)]] if 201 in statuses else [None])

@@ -8,7 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from cableferry.dialects.denials import Locked
+from cableferry.server import exchange
 from cableferry.server.settings import ArtifactsSection
+from cableferry.server.streams import Streams
 from cableferry.testing import servers
 from tests.dialects.sender import PART, TUS, Sender, head
 from tests.server.streaming import until
@@ -94,3 +97,13 @@ def test_no_upload_is_larger_than_the_limit(tmp_path: Path) -> None:
         assert sender.append(unknown, 0, b"x" * 5, Upload_Length=11).status == 413
         assert sender.put("y", b"x" * 11, "?1").status == 413
         assert (sender.append(unknown, 0, b"x" * 10).status, sender.offset(unknown)) == (204, 10)
+
+
+def test_one_stream_at_a_time_comes_to_an_upload() -> None:
+    streams, request = Streams(), exchange.Request("PATCH", "/", b"", {}, None, 0.0, "t")
+
+    with streams.alone("u1", request), streams.alone("u2", request):
+        with pytest.raises(Locked), streams.alone("u1", request):
+            pass
+        assert streams.is_going("u1")
+    assert not streams.is_going("u1")
