@@ -19,6 +19,7 @@ from cableferry.server.vault import Vault
 from cableferry.store import access_keys as rows
 from cableferry.store.access_keys import Proof
 from cableferry.store.tx import Store, Tx
+from cableferry.wire.s3 import PREFIX
 
 _MOST = 4096
 _ID = re.compile(r"[A-Za-z0-9]{4,128}")
@@ -55,10 +56,10 @@ class AccessKeys:
         path, _, query = envelope.target.partition("?")
         proof = _shown(envelope, query)
         payload = _payload(envelope, proof)
-        message = Message(envelope.method, path, query, envelope.headers, payload)
+        messages = [Message(envelope.method, each, query, envelope.headers, payload) for each in _signed_paths(path)]
         known = await self._find(proof.access_key)
         signing_key = sigv4.signing_key(_NOBODY, proof.scope) if known is None else known.signing_key(proof.scope)
-        is_right = sigv4.is_right(proof, signing_key, message)
+        is_right = any(sigv4.is_right(proof, signing_key, message) for message in messages)
         if known is None:
             raise _unknown()
         if not is_right:
@@ -133,6 +134,11 @@ def _from_query(query: str) -> sigv4.Proof:
         return sigv4.read_query(parse_qsl(query, keep_blank_values=True))
     except Invalid as refusal:
         raise Invalid(refusal.detail, refusal.kind, code="AuthorizationQueryParametersError") from None
+
+
+def _signed_paths(path: str) -> tuple[str, str]:
+    """As it came, and as those write it who do not know of our prefix: a proxy, or the client itself, puts it there."""
+    return path, path.removeprefix(PREFIX) or "/"
 
 
 def _payload(envelope: Envelope, proof: sigv4.Proof) -> str:

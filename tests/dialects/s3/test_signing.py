@@ -251,3 +251,11 @@ def test_a_signature_of_the_second_version_is_told_as_such(desk: Desk) -> None:
 
     assert (400, "InvalidArgument") == reply.refusal
     assert "s3v4" in reply.body.decode()
+
+
+@pytest.mark.parametrize("path", ["/", f"/{BUCKET}", f"/{BUCKET}?list-type=2&max-keys=1"])
+def test_a_proxy_may_put_our_prefix_before_a_path_that_was_signed_without_it(desk: Desk, path: str) -> None:
+    request = signed(desk.gateway, desk.issued, "GET", path)
+
+    assert 200 == request._replace(target=f"/s3{path}").send(desk.gateway).status
+    assert 200 != request._replace(target=f"/s3/s3{path}").send(desk.gateway).status
