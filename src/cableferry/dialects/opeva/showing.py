@@ -25,6 +25,7 @@ _BELOW_JOB = ("logs", "progress", "results")
 _AT_ONCE = 100
 _PROBE_SECONDS = 5.0
 _REGISTRY_SECONDS = 10.0
+_REGISTRY_SHARE = 0.01
 _SILENT_SECONDS = 60.0
 _MOST_KEPT_BYTES = 1024 * 1024
 
@@ -36,7 +37,7 @@ class Showing:
         self._ours = ours
         self._trouble: str | None = None
         self._heard_at = time.monotonic()
-        self._probed_at = self._registered_at = float("-inf")
+        self._probed_at = self._register_at = float("-inf")
         self._is_registry_behind = True
 
     def trouble(self) -> str | None:
@@ -105,13 +106,15 @@ class Showing:
             log.error("job cannot be shown", job=id, reason=str(error))
 
     def _register(self) -> None:
-        """The registry is one file of all jobs, so it is not written for each of them."""
-        is_due = time.monotonic() - self._registered_at >= _REGISTRY_SECONDS
-        if self._is_registry_behind and is_due:
+        """The registry is one file of all jobs, so it is written now and then, and takes a small share of our time."""
+        began = time.monotonic()
+        if self._is_registry_behind and began >= self._register_at:
             ours = self._ours
             jobs = ours.store.read(lambda tx: _all(tx, ours))
             ours.share.write(REGISTRY, msgspec.json.encode({job.id: files.tracked(job) for job in jobs}))
-            self._registered_at, self._is_registry_behind = time.monotonic(), False
+            took = time.monotonic() - began
+            self._register_at = began + max(_REGISTRY_SECONDS, took / _REGISTRY_SHARE)
+            self._is_registry_behind = False
 
 
 def rebuild(ours: Contract) -> tuple[int, str | None]:
