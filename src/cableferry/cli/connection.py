@@ -97,14 +97,15 @@ def connected(target: Target) -> Iterator["Emx2"]:
 
     # somebody is waiting: long enough for a server that restarts, no longer
     patience = Patience(tries=4, most_seconds=5)
-    client = emx2.connect(target.server or DEFAULT_SERVER, _scheme(target), patience)
+    client = emx2.connect(target.server or DEFAULT_SERVER, scheme(target), patience)
     try:
         yield client
     finally:
         client.close()
 
 
-def _scheme(target: Target) -> "Scheme":
+def scheme(target: Target) -> "Scheme":
+    """How a command proves who asks."""
     from cableferry.client.schemes import Bearer, Unsigned
     from cableferry.daemon import config
 

@@ -4,7 +4,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from cableferry.cli import connection, output
+from cableferry.cli import connection, contracts, output
 from cableferry.cli.commands import command, usage
 from cableferry.cli.connection import Target, connected
 from cableferry.cli.exits import Exit
@@ -72,19 +72,21 @@ def submit(
 @command(
     "list",
     "List jobs, the oldest first.",
-    "cableferry jobs list\ncableferry jobs list --status STARTED --processor echo\ncableferry jobs list --all --json",
+    "cableferry jobs list\ncableferry jobs list --status STARTED --processor echo\ncableferry jobs list --all --json\n"
+    "cableferry jobs list --contract opeva --status running",
 )
 @click.option(
     "--status",
     "statuses",
     multiple=True,
-    type=click.Choice(list(WORDS.values()), case_sensitive=False),
-    help="Jobs of this status; may be repeated.  [PENDING]",
+    metavar="STATUS",
+    help="Jobs of this status; may be repeated.  [PENDING, or all of the worker contract]",
 )
 @click.option("--all", "is_all", is_flag=True, help="Jobs of every status.")
 @click.option("--processor", help="Jobs of this processor only.")
 @click.option("--profile", help="Jobs of this profile only.")
 @click.option("--limit", type=click.IntRange(min=1), default=100, help="At most so many of each status.  [100]")
+@contracts.option
 @connection.options
 def list_(
     target: Target,
@@ -93,13 +95,18 @@ def list_(
     processor: str | None,
     profile: str | None,
     limit: int,
+    contract: str,
     as_json: bool,
 ) -> None:
     from cableferry.client.emx2 import Filter
 
     if is_all and statuses:
         raise usage("--all and --status contradict each other: give one of them")
-    wanted = tuple(WORDS.values()) if is_all else statuses or ("PENDING",)
+    if contract == contracts.OPEVA:
+        contracts.list_(target, statuses, limit, as_json)
+        return
+    known = list(WORDS.values())
+    wanted = known if is_all else contracts.status(statuses, known) or ["PENDING"]
     with connected(target) as client:
         found = [job for status in wanted for job in client.jobs(Filter(status, processor, profile), limit)]
     if as_json:
@@ -109,10 +116,14 @@ def list_(
         output.columns(("ID", "STATUS", "PROCESSOR", "PROFILE", "WORKER", "CREATED"), rows)
 
 
-@command("show", "Show one job.", "cableferry jobs show 0195...")
+@command("show", "Show one job.", "cableferry jobs show 0195...\ncableferry jobs show 5f0c... --contract opeva")
 @_ID
+@contracts.option
 @connection.options
-def show(target: Target, id_: str, as_json: bool) -> None:
+def show(target: Target, id_: str, contract: str, as_json: bool) -> None:
+    if contract == contracts.OPEVA:
+        contracts.show(target, id_, as_json)
+        return
     with connected(target) as client:
         job = client.job(id_)
     if job is not None:
@@ -144,8 +155,17 @@ def wait(target: Target, ids: tuple[str, ...], max_wait: float | None, as_json: 
 @command("cancel", "Cancel jobs that have not ended.", "cableferry jobs cancel 0195... --reason 'wrong input'")
 @_IDS
 @click.option("--reason", help="Goes into the job's history.")
+@click.option("--force", "is_forced", is_flag=True, help="Also a job that is over; of the worker contract only.")
+@contracts.option
 @connection.options
-def cancel(target: Target, ids: tuple[str, ...], reason: str | None, as_json: bool) -> None:
+def cancel(
+    target: Target, ids: tuple[str, ...], reason: str | None, is_forced: bool, contract: str, as_json: bool
+) -> None:
+    if contract == contracts.OPEVA:
+        contracts.cancel(target, ids, reason, is_forced, as_json)
+        return
+    if is_forced:
+        raise usage("--force is for --contract opeva")
     with connected(target) as client:
         cancelled = [client.cancel(id_, reason) for id_ in ids]
     if as_json:
@@ -157,19 +177,28 @@ def cancel(target: Target, ids: tuple[str, ...], reason: str | None, as_json: bo
 
 @command("delete", "Delete jobs and their history.", "cableferry jobs delete 0195...")
 @_IDS
+@click.option("--force", "is_forced", is_flag=True, help="Also a job that runs; of the worker contract only.")
+@contracts.option
 @connection.options
-def delete(target: Target, ids: tuple[str, ...], as_json: bool) -> None:
-    with connected(target) as client:
-        for id_ in ids:
-            client.delete(id_)
+def delete(target: Target, ids: tuple[str, ...], is_forced: bool, contract: str, as_json: bool) -> None:
+    if contract == contracts.OPEVA:
+        contracts.delete(target, ids, is_forced)
+    else:
+        with connected(target) as client:
+            for id_ in ids:
+                client.delete(id_)
     if as_json:
         output.listing([{"id": id_, "deleted": True} for id_ in ids])
 
 
 @command("history", "Show what happened to a job, in order.", "cableferry jobs history 0195...")
 @_ID
+@contracts.option
 @connection.options
-def history(target: Target, id_: str, as_json: bool) -> None:
+def history(target: Target, id_: str, contract: str, as_json: bool) -> None:
+    if contract == contracts.OPEVA:
+        contracts.history(target, id_, as_json)
+        return
     with connected(target) as client:
         rows = client.transitions(id_)
     if as_json:
@@ -183,8 +212,12 @@ def history(target: Target, id_: str, as_json: bool) -> None:
 
 @command("explain", "Say in a sentence why a job is where it is.", "cableferry jobs explain 0195...")
 @_ID
+@contracts.option
 @connection.options
-def explain(target: Target, id_: str, as_json: bool) -> None:
+def explain(target: Target, id_: str, contract: str, as_json: bool) -> None:
+    if contract == contracts.OPEVA:
+        contracts.explain(target, id_, as_json)
+        return
     with connected(target) as client:
         explanation = client.explain(id_)
     if as_json:
@@ -275,7 +308,10 @@ def _remarks(job: "Job") -> list[tuple[str, object]]:
 
 jobs = click.Group(
     "jobs",
-    commands=[submit, list_, show, wait, cancel, delete, history, explain, watch, logs],
+    commands=[
+        *(submit, list_, show, wait, cancel, delete, history, explain, watch, logs),
+        *(contracts.stop, contracts.requeue, contracts.fail),
+    ],
     help="Submit, follow and end jobs.",
     no_args_is_help=True,
 )
