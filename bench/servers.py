@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import NamedTuple
@@ -60,7 +60,7 @@ def sqlite_url(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def running(database: str, path: Path) -> Iterator[Server]:
+def running(database: str, path: Path, more: Mapping[str, str] | None = None) -> Iterator[Server]:
     """The server of `bench.server`: the product's own, and an echo route beside its endpoints."""
     port = free_port()
     settings = {
@@ -75,7 +75,7 @@ def running(database: str, path: Path) -> Iterator[Server]:
     with (path / f"server-{port}.log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "bench.server"],
-            env=os.environ | settings,
+            env=os.environ | settings | dict(more or {}),
             stdout=log,
             stderr=subprocess.STDOUT,
         )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bench import api, dispatch, download, report, s3, scale, startup, sync, upload
+from bench import api, dispatch, download, opeva, report, s3, scale, startup, sync, upload
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,7 @@ from bench import api, dispatch, download, report, s3, scale, startup, sync, upl
         pytest.param(lambda: dispatch.main(waiters=2, jobs=3, idle_seconds=0), id="dispatch"),
         pytest.param(lambda: startup.main(runs=1, starts=1), id="startup"),
         pytest.param(lambda: upload.main(total=3 * 2**20, rounds=1, files=20), id="upload"),
+        pytest.param(lambda: opeva.main(sizes=(8, 16), rounds=1, each=8), id="opeva"),
         pytest.param(lambda: download.main(total=3 * 2**20, rounds=1), id="download"),
         pytest.param(lambda: s3.main(total=3 * 2**20, rounds=1, sizes=(2**16, 2**20)), id="s3"),
     ],
