@@ -149,3 +149,22 @@ def test_an_end_of_a_kind_that_its_site_retries_is_a_beginning() -> None:
     ]
     assert _said(first) == ["STARTED node-fail: tried again, try 2"]
     assert third.held.stage is Stage.DONE
+
+
+def test_a_job_that_came_second_gives_way_to_the_one_that_was_first() -> None:
+    second = _held(Stage.SUBMITTED, called="14", told=State.SUBMITTED)
+    left = decide(second, Seen(101, Sighting(Phase.ENDED, 117, ending=Ending.DUPLICATE))).held
+    followed = fold(left, Found(True, (T, OTHER)), 102).held
+    alone = fold(left, Found(True, (OTHER,)), 102).held
+
+    assert left.stage is Stage.INTENT
+    assert (followed.stage, followed.called) == (Stage.SUBMITTED, "12")
+    assert (alone.stage, alone.end and alone.end.ending) == (Stage.ENDED, Ending.DUPLICATE)
+    again = decide(followed, Seen(103, Sighting(Phase.ENDED, 117, ending=Ending.DUPLICATE))).held
+    assert again.stage is Stage.ENDED
+
+
+def test_what_is_not_known_of_a_second_job_is_asked_again() -> None:
+    left = _held(Stage.INTENT, called="14", is_second=True)
+
+    assert fold(left, Found(False, (OTHER,)), 102).held.stage is Stage.INTENT

@@ -120,6 +120,12 @@ def test_a_file_of_the_second_generation(tmp_path: Path) -> None:
     assert (profile.output_residence, profile.log_residence) == ("managed", "posix")
 
 
+def test_a_limit_of_nought_is_none(tmp_path: Path) -> None:
+    text = LEAST + "    submission_timeout_seconds: 0\n    claim_timeout_seconds: 60\n"
+
+    assert _only(_load(tmp_path, text)).submission_seconds == 0
+
+
 def test_a_file_of_the_third_generation(tmp_path: Path) -> None:
     loaded = _load(tmp_path, THIRD)
     first, second = loaded.profiles

@@ -91,7 +91,8 @@ class Hands:
     def _collect(self, held: Held) -> Outcome:
         if self._config.backend == "simulate":
             return Collected()
-        return self._errands.collect(held, self._profile(held))
+        # a profile that was taken out of the configuration leaves no result behind
+        return self._errands.collect(held, self._profile(held) or Profile(processor=held.processor))
 
 
 def failed(effect: Effect, reason: str) -> Outcome:

@@ -9,7 +9,7 @@ from cableferry.core.jobs import Cause, State
 from cableferry.daemon.endings import report
 from cableferry.daemon.held import Held, Stage, Stop
 from cableferry.daemon.progress import Line
-from cableferry.schedulers.protocol import Phase, Sighting
+from cableferry.schedulers.protocol import Ending, Phase, Sighting
 from cableferry.wire.emx2.bodies import TransitionBody
 from cableferry.wire.emx2.remarks import Scheduled
 
@@ -169,7 +169,8 @@ def _remarked(held: Held, seen: Seen, sighting: Sighting) -> tuple[Held, list[Tr
 
 def _pushed(held: Held, seen: Seen, reports: tuple[TransitionBody, ...]) -> Decision:
     """One that must stop is asked again and again, and after a while not asked any more but killed."""
-    if held.stop_at is None or seen.is_busy or seen.now - held.pushed_at < _PUSH_AGAIN_SECONDS:
+    again = min(_PUSH_AGAIN_SECONDS, seen.limits.stop_seconds)
+    if held.stop_at is None or seen.is_busy or seen.now - held.pushed_at < again:
         return Decision(held, reports)
     is_late = seen.now - held.stop_at >= seen.limits.stop_seconds
     held = msgspec.structs.replace(held, pushed_at=seen.now)
@@ -186,6 +187,9 @@ def _missing(held: Held, seen: Seen) -> Decision:
 
 
 def _over(held: Held, seen: Seen, sighting: Sighting) -> Decision:
+    if sighting.ending is Ending.DUPLICATE and held.stop is None and not held.is_second:
+        # another job of this name was first, and is the one to follow
+        return Decision(msgspec.structs.replace(held, stage=Stage.INTENT, is_second=True, not_before=seen.now))
     first = held.ended_at is None
     ended_at = seen.now if held.ended_at is None else held.ended_at
     began = held.started_at or held.submitted_at or ended_at

@@ -62,10 +62,10 @@ class Errands:
             case Cancelled():
                 return Unprepared("stopped while its inputs were brought", may_pass=True)
 
-    def collect(self, held: Held, profile: Profile | None) -> Outcome:
+    def collect(self, held: Held, profile: Profile) -> Outcome:
         """Logs of every job, output of a good one; nothing counts as brought before all of it is."""
         output = launch.places(self._config, held).output
-        if not self._config.collects or profile is None:
+        if not self._config.collects:
             return Collected(output_dir=str(output))
         is_good = held.end is not None and held.end.ending is Ending.DONE and held.stop is None
         try:
@@ -78,6 +78,9 @@ class Errands:
                 log_id = self._brought(held, profile, tree, logs, "log")
                 result_id = self._brought(held, profile, tree, results, "output") if is_good else None
         except _NotHome as error:
+            if not (is_good or error.failed.may_pass):
+                # why the job failed is more to the point than why its log is not there
+                return Collected(output_dir=str(output))
             return Uncollected(error.failed.detail, error.failed.may_pass)
         except OSError as error:
             return Uncollected(f"storing: {output}: {error.strerror}", may_pass=held.end is not None and is_good)

@@ -31,7 +31,8 @@ class Stop(StrEnum):
 class Held(msgspec.Struct, frozen=True, kw_only=True):
     """One job; `told` is the last state that its server was told, or told us.
 
-    `outside` are the places that its container must see besides; `is_home` says that its results are at the server.
+    `outside` are the places that its container must see besides; `is_home` says that its results are at the server,
+    `is_second` that the job we knew did nothing because another of its name was first.
     """
 
     id: str
@@ -67,6 +68,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     outside: tuple[str, ...] = ()
     tails: tuple[Tail, ...] = ()
     is_home: bool = False
+    is_second: bool = False
 
     @property
     def ticket(self) -> Ticket | None:

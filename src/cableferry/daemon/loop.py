@@ -20,7 +20,7 @@ from cableferry.daemon.act import Hands, failed
 from cableferry.daemon.config import Config, profile_for
 from cableferry.daemon.conversation import UNREGISTERED, Conversation, Talked
 from cableferry.daemon.crew import Crew
-from cableferry.daemon.decide import Decision, Limits, Seen, decide
+from cableferry.daemon.decide import Decision, Effect, Limits, Seen, decide
 from cableferry.daemon.errands import Errands
 from cableferry.daemon.held import Held, Stage, Stop
 from cableferry.daemon.holding import Holding
@@ -41,6 +41,7 @@ SOON_SECONDS = 1.0
 _FRESH_SECONDS = 20.0
 _MOST_TROUBLE_SECONDS = 30.0
 _CREW = 8
+_IDLE_LOOK_SECONDS = 30.0
 _WRITING = (Phase.RUNNING, Phase.ENDED, Phase.GONE)
 _LEAVING_SECONDS = 1.0
 _MOST_LOGS = 32
@@ -82,6 +83,8 @@ class Daemon:
         self._began = time.time()
         self._server_trouble: str | None = None
         self._scheduler_trouble: str | None = None
+        # bringing bytes must not keep anybody from being submitted or stopped
+        self._porters: Crew[Outcome] = Crew(_CREW, lambda name, outcome: self._inbox.put((name, outcome)))
         self._scribe: Crew[Sent] = Crew(1, lambda name, sent: self._inbox.put(sent))
         self._acting: dict[str, str] = {}
         self._watched: frozenset[str] = frozenset()
@@ -128,7 +131,7 @@ class Daemon:
     def _settle(self) -> None:
         """Until everything begun has been done and what follows from it as well."""
         self._consider_all({})
-        while self._voice.busy or self._eyes.busy or self._crew.busy:
+        while self._voice.busy or self._eyes.busy or self._crew.busy or self._porters.busy:
             self._take(self._inbox.get())
 
     def _leave(self) -> None:
@@ -213,6 +216,7 @@ class Daemon:
                 self._wrote(message)
             case (str(name), outcome):
                 self._crew.done(name)
+                self._porters.done(name)
                 self._did(name, outcome)
             case None:
                 self._is_awake = True
@@ -260,10 +264,12 @@ class Daemon:
             self._consider_all(snapshot.jobs)
 
     def _look_seconds(self) -> float:
-        """Sooner while jobs are young, since most that will go wrong goes wrong at once."""
+        """Sooner while jobs are young, since most that will go wrong goes wrong at once; seldom without any."""
         now = time.time()
         is_fresh = any(now - (held.submitted_at or 0) < _FRESH_SECONDS for held in self._holding)
-        return min(self._config.look_seconds, SOON_SECONDS) if is_fresh else self._config.look_seconds
+        if is_fresh:
+            return min(self._config.look_seconds, SOON_SECONDS)
+        return self._config.look_seconds if self._holding.ids() else max(self._config.look_seconds, _IDLE_LOOK_SECONDS)
 
     def _end_orphans(self, snapshot: Snapshot) -> None:
         """Living jobs under our names that belong to nothing we hold, twice in a row and when the server knows us."""
@@ -308,7 +314,8 @@ class Daemon:
         if (effect := decision.effect) is not None:
             held = decision.held
             self._acting[held.name] = held.id
-            self._crew.take(held.name, lambda: self._hands.perform(effect, held), lambda why: failed(effect, why))
+            crew = self._porters if effect in (Effect.PREPARE, Effect.COLLECT) else self._crew
+            crew.take(held.name, lambda: self._hands.perform(effect, held), lambda why: failed(effect, why))
 
     def _seen(self, held: Held, sighting: Sighting | None) -> Seen:
         read = progress.Read((), held.progress_offset)
@@ -316,7 +323,7 @@ class Daemon:
             # read after the sighting, so that the last line of an ended job is among them
             output = launch.places(self._config, held).output
             read = progress.rest(output, held.progress_offset, sighting.phase is not Phase.RUNNING)
-        is_busy = self._crew.is_busy(held.name)
+        is_busy = self._crew.is_busy(held.name) or self._porters.is_busy(held.name)
         return Seen(time.time(), sighting, read.lines, read.offset, self._limits(held), is_busy)
 
     def _limits(self, held: Held) -> Limits:
@@ -338,7 +345,7 @@ class Daemon:
             time.time(),
             self._server_trouble,
             self._scheduler_trouble,
-            list(self._holding),
+            [standing.shown(held) for held in self._holding],
         )
         standing.write(Path(self._config.state_dir), said)
         standing.notify("WATCHDOG=1")

@@ -7,7 +7,17 @@ from cableferry.daemon.decide import Decision, give_up
 from cableferry.daemon.endings import Collected, last, report
 from cableferry.daemon.held import Held, Stage, Stop
 from cableferry.daemon.tailing.files import Tail
-from cableferry.schedulers.protocol import Accepted, Ending, Found, Refused, Submission, Ticket, Unknown
+from cableferry.schedulers.protocol import (
+    Accepted,
+    Ending,
+    Found,
+    Phase,
+    Refused,
+    Sighting,
+    Submission,
+    Ticket,
+    Unknown,
+)
 
 # a request may still lie in a controller's queue so long after whoever sent it gave up
 SETTLE_SECONDS = 60.0
@@ -100,10 +110,14 @@ def _accepted(held: Held, ticket: Ticket, now: float) -> Decision:
 
 def _found(held: Held, found: Found, now: float) -> Decision:
     """Only answers that name nobody, twice and late enough, say that nothing was submitted."""
-    if found.tickets:
-        return _accepted(held, found.tickets[0], now)
+    others = [ticket for ticket in found.tickets if not held.is_second or ticket.called != held.called]
+    if others:
+        return _accepted(held, others[0], now)
     if not found.is_ok:
         return Decision(msgspec.structs.replace(held, not_before=now + AGAIN_SECONDS, absences=0))
+    if held.is_second:
+        end = Sighting(Phase.ENDED, ending=Ending.DUPLICATE)
+        return Decision(msgspec.structs.replace(held, stage=Stage.ENDED, end=end))
     absences = held.absences + 1
     settled_at = held.asked_at + SETTLE_SECONDS
     if absences < 2 or now < settled_at:

@@ -248,7 +248,9 @@ def _config(path: Path, file: File, warnings: tuple[str, ...]) -> Config:
 
 def _made(key: tuple[str, str], said: ProfileSection, file: File) -> Profile:
     residence = said.artifact_residence or file.emx2.artifact_residence or "managed"
-    submission = said.submission_timeout_seconds or said.claim_timeout_seconds
+    submission = (
+        said.claim_timeout_seconds if said.submission_timeout_seconds is None else said.submission_timeout_seconds
+    )
     return Profile(
         processor=key[0],
         profile=key[1],

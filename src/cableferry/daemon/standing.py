@@ -23,6 +23,11 @@ class Standing(msgspec.Struct, frozen=True):
     jobs: list[Held] = []
 
 
+def shown(held: Held) -> Held:
+    """A job without what its submitter said: that is nobody else's business, and may be long."""
+    return msgspec.structs.replace(held, parameters="null", inputs="null", tails=())
+
+
 def write(state_dir: Path, standing: Standing) -> None:
     part = state_dir / f"{FILE}.part"
     part.write_bytes(msgspec.json.encode(standing))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 # settings of other people's submissions, and secrets of ours, are no business of Slurm's commands
-_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "KRB5CCNAME", "TZ")
+_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "TZ")
 
 
 class Ran(msgspec.Struct, frozen=True):

@@ -1,0 +1,52 @@
+"""What is left of a job when all is said."""
+
+from pathlib import Path
+
+import pytest
+
+from cableferry.client import emx2, schemes
+from cableferry.daemon.act import Hands
+from cableferry.daemon.config import Config, Kept
+from cableferry.daemon.errands import Errands
+from cableferry.daemon.held import Held, Stage
+from cableferry.schedulers.protocol import Ending, Phase, Sighting
+from cableferry.schedulers.simulated import Simulated
+
+GOOD = Sighting(Phase.ENDED, 0, ending=Ending.DONE)
+BAD = Sighting(Phase.ENDED, 3, ending=Ending.FAILED)
+ALL = {"input", "output", "scratch", "work"}
+
+
+@pytest.mark.parametrize(
+    ("keep", "end", "is_home", "left"),
+    [
+        ("never", GOOD, True, set()),
+        ("never", GOOD, False, {"output"}),
+        ("never", BAD, False, {"output"}),
+        ("failed", GOOD, True, set()),
+        ("failed", BAD, False, ALL),
+        ("always", GOOD, True, ALL),
+    ],
+)
+def test_folders_go_as_the_site_wishes_and_never_before_their_results_are_home(
+    tmp_path: Path, keep: Kept, end: Sighting, is_home: bool, left: set[str]
+) -> None:
+    jobs = tmp_path / "jobs"
+    config = Config(
+        worker_id="w1",
+        server="",
+        state_dir=str(tmp_path),
+        jobs_dir=str(jobs),
+        profiles=(),
+        keep_work_dirs=keep,
+    )
+    held = Held(id="j1", name="cf-j1-a1", folder="j1", processor="a", stage=Stage.DONE, end=end, is_home=is_home)
+    for name in ALL:
+        (jobs / "j1" / name).mkdir(parents=True)
+    (jobs / "runs" / held.name).mkdir(parents=True)
+    client = emx2.connect("http://127.0.0.1:1", schemes.Unsigned("w1"))
+    Hands(config, Simulated(), Errands(config, client, lambda id_: False)).clean(held)
+    client.close()
+
+    found = {path.name for path in (jobs / "j1").iterdir()} if (jobs / "j1").exists() else set()
+    assert (found, (jobs / "runs" / held.name).exists()) == (left, left == ALL)
