@@ -186,6 +186,7 @@ def test_a_daemon_killed_around_sbatch_submits_no_second_time(daemon: ClusterDae
 
     assert (ended.status, (daemon.folder / "ran").read_text()) == ("COMPLETED", "ran\n")
     assert (daemon.folder / "jobs" / "called").read_text() == "called\n"
+    assert len([name for name in _lines(daemon, "-h", "-t", "all", "-o", "%j") if job in name]) == 1
 
 
 def _age(daemon: ClusterDaemon) -> None:
