@@ -358,6 +358,7 @@ ALLOWED: dict[str, set[str]] = {
     "GET /api/ui/access-keys": PERSONS,
     "POST /api/ui/access-keys": PERSONS,
     "DELETE /api/ui/access-keys/{id}": PERSONS,
+    "GET /api/ui/settings": {"owner"},
     "GET /api/ui/users": {"owner"},
     "POST /api/ui/users": {"owner"},
     "GET /api/ui/users/{name}": {"owner"},
@@ -366,7 +367,13 @@ ALLOWED: dict[str, set[str]] = {
     "POST /api/ui/users/{name}/disable": {"owner"},
     "POST /api/ui/users/{name}/enable": {"owner"},
 }
-OPEN = {"GET /api/hpc/health", "GET /health", "POST /api/ui/login"}
+OPEN = {
+    "GET /api/hpc/health",
+    "GET /health",
+    "POST /api/ui/login",
+    "GET /api/ui/first-owner",
+    "POST /api/ui/first-owner",
+}
 # refuses like all others and says nothing of it, for its clients die of a refusal
 QUIET = {"POST /api/agent/next-job"}
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +28,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     with stage.raised(folder) as (server, _):
         yield {
             "STORY_BROWSER": browser,
+            "STORY_PYTHON": sys.executable,
             "STORY_SERVER": server,
             "STORY_TOKEN": _text(folder / "token"),
             "STORY_PASSWORD": _text(folder / "password"),

@@ -10,6 +10,8 @@ const pages: RouteRecordRaw[] = [
   { path: "/artifacts/:id", component: () => import("./pages/Artifact.vue"), props: true, meta: { title: "Artifact" } },
   { path: "/overview", component: () => import("./pages/Overview.vue"), meta: { title: "Overview" } },
   { path: "/workers", component: () => import("./pages/Workers.vue"), meta: { title: "Workers" } },
+  { path: "/settings", component: () => import("./pages/Settings.vue"), meta: { title: "Settings" } },
+  { path: "/welcome", component: () => import("./pages/Welcome.vue"), meta: { title: "Welcome" } },
   { path: "/account", component: () => import("./pages/Account.vue"), meta: { title: "Your account" } },
   { path: "/:rest(.*)*", component: () => import("./pages/Nowhere.vue"), meta: { title: "Nothing here" } },
 ];

@@ -12,7 +12,7 @@ export const NAME = "demo";
 let browser;
 
 /** One page in a browser of its own; what the page complains about fails the story. */
-export async function opened(options = {}) {
+export async function opened({ server: home = server, ...options } = {}) {
   browser ??= await chromium.launch({ executablePath: process.env.STORY_BROWSER, args: [...QUIET, ...(process.getuid() === 0 ? ["--no-sandbox"] : [])] });
   const context = await browser.newContext({ viewport: { width: 1280, height: 850 }, ...options });
   const page = await context.newPage();
@@ -27,7 +27,7 @@ export async function opened(options = {}) {
     void dialog.dismiss();
   });
   page.on("request", (request) => {
-    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(server)) page.complaints.push(`asks elsewhere: ${request.url()}`);
+    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(home)) page.complaints.push(`asks elsewhere: ${request.url()}`);
   });
   return page;
 }

@@ -13,6 +13,7 @@ from cableferry.cli.exits import Exit, Failure
 
 if TYPE_CHECKING:
     from cableferry.server.settings import Settings
+    from cableferry.server.sources import Loaded
     from cableferry.store.tx import Store
 
 R = TypeVar("R")
@@ -38,10 +39,15 @@ def options(function: Callable[..., R]) -> Callable[..., R]:
 
 def settings(file: Path | None, flags: Mapping[str, object]) -> "Settings":
     """Defaults, file, environment and flags."""
+    return loaded(file, flags).settings
+
+
+def loaded(file: Path | None, flags: Mapping[str, object]) -> "Loaded":
+    """The same, with where each value came from."""
     from cableferry.server import sources
 
     try:
-        return sources.from_process(file, flags).settings
+        return sources.from_process(file, flags)
     except sources.SettingsError as error:
         raise usage(str(error)) from error
 

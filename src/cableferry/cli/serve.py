@@ -44,13 +44,13 @@ def serve(
         "auth.off": auth_off,
         "log.format": "json" if as_json else log_format,
     }
-    settings = place.settings(config, flags)
+    loaded = place.loaded(config, flags)
     from cableferry.server import serve as server
     from cableferry.server.vault import CannotStart
 
     try:
         with place.told():
-            server.serve(settings)
+            server.serve(loaded.settings, loaded.sources)
     except CannotStart as error:
         raise Failure(str(error), Exit.USAGE) from error
     except OSError as error:

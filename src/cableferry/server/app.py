@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Container, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Coroutine, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 from starlette.applications import Starlette
@@ -37,27 +38,29 @@ from cableferry.server.polls import Polls
 from cableferry.server.routes import Routes
 from cableferry.server.running import Runner
 from cableferry.server.settings import Settings
-from cableferry.server.site import Site
+from cableferry.server.site import HOME, Site
 from cableferry.server.tails import Tails
 from cableferry.server.throttle import Buckets
 from cableferry.server.traces import Traces
 from cableferry.server.uploads import Reading, Uploads
-from cableferry.store import connect
+from cableferry.store import connect, users
 from cableferry.store.blobs import Blobs
 from cableferry.store.tx import Store
 
+NO_SOURCES: Mapping[str, str] = MappingProxyType({})
 _READING = frozenset({"GET", "HEAD"})
 
 
 class App:
     """The ASGI application: the edge for every endpoint, the dashboard, Starlette for the rest and the lifespan."""
 
-    def __init__(self, edge: Edge, live: Live, pages: Starlette, site: Site) -> None:
+    def __init__(self, edge: Edge, live: Live, pages: Starlette, site: Site, welcome: str | None = None) -> None:
         self._edge = edge
         self._pages = pages
         self._site = site
         self._paths = frozenset(route.path for route in pages.routes if isinstance(route, Route))
         self.live = live
+        self.welcome = welcome
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and self._site.is_at(scope["path"]):
@@ -73,6 +76,7 @@ def create_app(
     store: Store | None = None,
     extra_endpoints: Sequence[Endpoint] = (),
     blobs: Blobs | None = None,
+    sources: Mapping[str, str] = NO_SOURCES,
 ) -> App:
     """Everything wired; what is not given is opened, brought up to date, and closed at the end."""
     opened = store or open_store(settings)
@@ -85,7 +89,7 @@ def create_app(
     traces = Traces(settings.otel) if settings.otel.endpoint else None
     sharing = configured.sharing(settings, opened)
     depot = keeping.depot(settings, opened, kept)
-    services = configured.services(settings, trust, depot, sharing)
+    services = configured.services(settings, trust, depot, sharing, sources)
     routes = Routes(_dialects(services, extra_endpoints))
     polling = Polls(opened, live, settings.emx2.long_poll_seconds)
     runner = Runner(opened, polling, trust.vault)
@@ -107,7 +111,7 @@ def create_app(
     )
     resident = Resident(settings, opened, store is None, live, numbers, traces, depot, blobs is None, sharing)
     pages = Starlette(routes=unlisted.pages(settings, routes, opened, numbers), lifespan=resident.live_in)
-    return App(Edge(parts), live, pages, Site(settings.server.root_path))
+    return App(Edge(parts), live, pages, Site(settings.server.root_path), _welcome(settings, opened, trust))
 
 
 class Resident(msgspec.Struct, frozen=True):
@@ -155,6 +159,13 @@ class Resident(msgspec.Struct, frozen=True):
         return errands.collection(
             self.depot, configured.keeping(self.settings), self.settings.artifacts.retention.collect_minutes
         )
+
+
+def _welcome(settings: Settings, store: Store, trust: authenticate.Trust) -> str | None:
+    """The page where the first Owner is made, while there is none; behind the # nothing reaches a log."""
+    if settings.auth.off or store.read(users.exist):
+        return None
+    return f"{settings.server.root_path}{HOME}/welcome#{trust.first_token}"
 
 
 def recorder(numbers: Metrics, traces: Traces | None) -> Callable[[Request, Reply], None]:

@@ -1,5 +1,6 @@
 """Who calls: each way of proving it in its order, and whether any is asked for at all."""
 
+import secrets
 from datetime import timedelta
 from ipaddress import ip_address
 
@@ -146,12 +147,20 @@ def _as_worker(envelope: Envelope, claimant: Claimant) -> Admitted:
     return Admitted(claimant)
 
 
+def _new_token() -> str:
+    return secrets.token_urlsafe(24)
+
+
 class Trust(msgspec.Struct, frozen=True):
-    """What the server has to tell callers apart, those of its S3 gateway by their access keys, and to keep secrets."""
+    """What the server has to tell callers apart, those of its S3 gateway by their access keys, and to keep secrets.
+
+    `first_token` is another at every start, and counts while there is no user.
+    """
 
     authenticator: Authenticator
     gateway: Authenticator
     vault: Vault
+    first_token: str = msgspec.field(default_factory=_new_token)
 
     @property
     def is_on(self) -> bool:

@@ -16,7 +16,7 @@ from cableferry.engine.collecting import Keeping
 from cableferry.engine.hashing import Hashes
 from cableferry.engine.reading import Depot
 from cableferry.engine.sessions import Patience
-from cableferry.server import networks, opeva
+from cableferry.server import effective, networks, opeva
 from cableferry.server.authenticate import Trust
 from cableferry.server.networks import Networks
 from cableferry.server.opeva import Opeva
@@ -27,12 +27,14 @@ from cableferry.store.tx import Store
 from cableferry.wire.emx2 import words
 
 
-def services(settings: Settings, trust: Trust, depot: Depot, sharing: Opeva | None) -> Mapping[str, object]:
+def services(
+    settings: Settings, trust: Trust, depot: Depot, sharing: Opeva | None, sources: Mapping[str, str]
+) -> Mapping[str, object]:
     """What each dialect's endpoints are given, by the dialect's name; one that is given nothing is not served."""
     resuming = resumption(settings, depot)
     always = {
         "emx2": contract(settings, trust, depot, resuming),
-        "ui": desk(settings, depot.store, trust),
+        "ui": desk(settings, depot.store, trust, sources),
         "s3": Gateway(depot, settings.artifacts.upload_limit_bytes, resuming.limit_bytes, resuming.lifetime),
         "graphql": settings.emx2.pool,
         "uploads": resuming,
@@ -63,11 +65,18 @@ def resumption(settings: Settings, depot: Depot) -> Resumption:
     )
 
 
-def desk(settings: Settings, store: Store, trust: Trust) -> Desk:
+def desk(settings: Settings, store: Store, trust: Trust, sources: Mapping[str, str]) -> Desk:
     auth = settings.auth
-    patience = Patience(auth.login_attempts, timedelta(seconds=auth.login_delay_seconds))
-    sessions_last = timedelta(hours=auth.session_hours)
-    return Desk(store, rules(settings), Passwords(), patience, sessions_last, trust.vault.seal)
+    return Desk(
+        store=store,
+        rules=rules(settings),
+        passwords=Passwords(),
+        patience=Patience(auth.login_attempts, timedelta(seconds=auth.login_delay_seconds)),
+        idle=timedelta(hours=auth.session_hours),
+        seal=trust.vault.seal,
+        configuration=effective.effective(settings, sources),
+        first_token=trust.first_token,
+    )
 
 
 def contract(settings: Settings, trust: Trust, depot: Depot, resumption: Resumption) -> Contract:

@@ -23,6 +23,8 @@ export type TokenList = Schemas["TokenList"];
 export type JobRow = Schemas["JobRow"];
 export type JobPage = Schemas["JobPage"];
 export type JobNow = Schemas["JobNow"];
+export type FirstOwner = Schemas["FirstOwner"];
+export type SettingList = Schemas["SettingList"];
 export type Overview = Schemas["OverviewBody"];
 export type LogList = Schemas["LogList"];
 

@@ -40,6 +40,11 @@ export async function signIn(name: string, password: string): Promise<void> {
   keep((await call<Me>("api/ui/login", { method: "POST", body: { name, password } })).body);
 }
 
+/** Become the first Owner of a server that nobody owns yet. */
+export async function begin(name: string, password: string, token: string): Promise<void> {
+  keep((await call<Me>("api/ui/first-owner", { method: "POST", body: { name, password, token } })).body);
+}
+
 export async function signOut(): Promise<void> {
   await call("api/ui/logout", { method: "POST" });
   forget();

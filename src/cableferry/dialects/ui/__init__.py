@@ -2,7 +2,7 @@
 
 from cableferry.dialects import problems
 from cableferry.dialects.endpoint import Dialect, Headers
-from cableferry.dialects.ui import access_keys, jobs, overviews, sessions, tokens, users
+from cableferry.dialects.ui import access_keys, beginnings, configuration, jobs, overviews, sessions, tokens, users
 from cableferry.wire.ui import PREFIX
 
 
@@ -20,6 +20,8 @@ DIALECT = Dialect(
         *access_keys.ENDPOINTS,
         *jobs.ENDPOINTS,
         *overviews.ENDPOINTS,
+        *configuration.ENDPOINTS,
+        *beginnings.ENDPOINTS,
     ),
     check_headers=_demand_nothing,
     render=problems.render,

@@ -1,5 +1,6 @@
 """What the account endpoints are configured with, and who is calling them."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol
 
@@ -12,6 +13,7 @@ from cableferry.dialects.endpoint import Call
 from cableferry.engine.credentials import Seal
 from cableferry.engine.sessions import Patience
 from cableferry.store.tx import Store
+from cableferry.wire.ui.configuration import SettingItem
 
 
 class Passwords(Protocol):
@@ -23,7 +25,10 @@ class Passwords(Protocol):
 
 
 class Desk(msgspec.Struct, frozen=True):
-    """Where people sign in, and the rules of the jobs that they look at."""
+    """Where people sign in, the rules of the jobs that they look at, and what the server was set up with.
+
+    `first_token` is what proves that somebody may be the first Owner.
+    """
 
     store: Store
     rules: Rules
@@ -31,6 +36,8 @@ class Desk(msgspec.Struct, frozen=True):
     patience: Patience
     idle: timedelta
     seal: Seal
+    configuration: Sequence[SettingItem] = ()
+    first_token: str = ""
 
 
 def desk(call: Call) -> Desk:

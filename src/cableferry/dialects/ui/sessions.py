@@ -32,9 +32,13 @@ class Proven(msgspec.Struct, frozen=True):
 def prove(call: Call) -> Proven:
     """Compare a password: counted before, so that many guesses at once do not all slip through."""
     body: bodies.LoginBody = call.body
+    check_site(call)
+    return check(desk(call), Attempt(body.name, call.address or ""), body.password)
+
+
+def check_site(call: Call) -> None:
     if call.headers.get(b"sec-fetch-site") not in _OWN_SITES:
         raise Forbidden("a page of another site may not sign you in", Kind.BAD_CSRF)
-    return check(desk(call), Attempt(body.name, call.address or ""), body.password)
 
 
 def check(at: Desk, attempt: Attempt, password: str) -> Proven:
@@ -50,12 +54,17 @@ def check(at: Desk, attempt: Attempt, password: str) -> Proven:
 def login(tx: Tx, call: Call) -> Answer:
     body: bodies.LoginBody = call.body
     confirm(tx, call, body.name)
+    return opened(tx, call, body.name)
+
+
+def opened(tx: Tx, call: Call, name: str) -> Answer:
+    """A new session of a user who has proven to be one."""
     agent = call.headers.get(b"user-agent", b"").decode("latin-1")[:255] or None
-    opened = sessions.open_for(tx, body.name, agent, desk(call).idle)
-    if opened is None:
+    session = sessions.open_for(tx, name, agent, desk(call).idle)
+    if session is None:
         raise Unauthorized(_WRONG)
-    me = bodies.me(sessions.person(opened.session, opened.role), opened.session)
-    return Answer(me, headers={"Set-Cookie": _cookie(call, opened.text)})
+    me = bodies.me(sessions.person(session.session, session.role), session.session)
+    return Answer(me, headers={"Set-Cookie": _cookie(call, session.text)})
 
 
 def confirm(tx: Tx, call: Call, name: str) -> None:

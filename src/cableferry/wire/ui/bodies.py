@@ -25,6 +25,21 @@ class LoginBody(msgspec.Struct, frozen=True):
         return f"LoginBody(name={self.name!r})"
 
 
+class FirstOwner(msgspec.Struct, frozen=True):
+    is_needed: bool
+
+
+class FirstOwnerBody(msgspec.Struct, frozen=True):
+    """`token` is what the server printed when it started."""
+
+    name: Name
+    password: Password
+    token: Annotated[str, Meta(min_length=1, max_length=255)]
+
+    def __repr__(self) -> str:
+        return f"FirstOwnerBody(name={self.name!r})"
+
+
 class PasswordBody(msgspec.Struct, frozen=True):
     """A new password; one's own also needs the present one."""
 
