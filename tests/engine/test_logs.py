@@ -116,6 +116,14 @@ def test_one_bad_chunk_leaves_the_others_standing(world: World) -> None:
     assert [1, Kind.UNKNOWN_JOB, 1, Kind.ILLEGAL_MOVE] == kinds
 
 
+def test_a_refused_chunk_leaves_no_log_behind(world: World) -> None:
+    job = running(world)
+
+    world.write(logs.append_many, world.rules, [Said(job, "w1", None, "stdout", Chunk(5, b"x"))], 2**20)
+
+    assert [] == world.read(logs.find, world.rules, job)[1]
+
+
 def test_a_log_of_many_rows_is_read_in_windows_and_from_its_end(world: World) -> None:
     job = running(world)
     lines = b"".join(b"line %d\n" % number for number in range(40_000))

@@ -13,18 +13,25 @@ from typing import Any
 import msgspec
 import pytest
 
+from cableferry.client import emx2
+from cableferry.client.errors import Invalid
+from cableferry.client.patience import ONCE
+from cableferry.client.schemes import Signed
 from cableferry.core.access import Anyone
 from cableferry.dialects.endpoint import Call, Feed, Tidings
 from cableferry.server import following
 from cableferry.server.exchange import Disconnected, Exchange, Followed, Reply, Request
 from cableferry.server.following import Followings
 from cableferry.server.live import Live
-from cableferry.server.settings import LogsSection
+from cableferry.server.settings import AuthSection, LogsSection, Secret
 from cableferry.testing import servers, stores
 from cableferry.testing.postgres import Cluster
 from cableferry.testing.servers import Client, Running
+from cableferry.wire.emx2.bodies import Capability, CreateBody, RegisterBody
+from cableferry.wire.emx2.logs import NamedChunk
 
 SECONDS = 20
+SECRET = "a secret of thirty-two characters"
 Event = tuple[str, str, dict[str, Any]]
 
 
@@ -264,6 +271,28 @@ def test_the_log_of_a_job_that_is_over_becomes_its_artifact(job: Job) -> None:
 
 def _job(job: Job) -> Any:
     return job.client.get(f"/api/hpc/jobs/{job.id}").json
+
+
+def test_whoever_is_nobody_follows_nothing_and_no_worker_writes_for_another(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(servers.settings_in(tmp_path), auth=AuthSection(shared_secret=Secret(SECRET)))
+    with servers.running(settings) as server:
+        one, other = (emx2.connect(server.address, Signed(worker, SECRET), ONCE) for worker in ("w1", "w2"))
+        for worker, client in (("w1", one), ("w2", other)):
+            client.register(RegisterBody(worker, capabilities=[Capability("p")]))
+        job = one.claim(one.create(CreateBody("p")).id, "w1").id
+        chunk = NamedChunk(0, b"x", job_id=job, stream="stdout")
+        (mine,) = one.logs.append("w1", [chunk])
+        (theirs,) = other.logs.append("w2", [chunk])
+        with pytest.raises(Invalid, match="send one name"):
+            other.logs.append("w1", [chunk])
+        stranger = Follower(server.port, f"/api/hpc/jobs/{job}/logs/stdout/events", None)
+
+        assert (200, "stale-lease", 401) == (mine.code, theirs.kind, stranger.answer.status)
+        stranger.close()
+        with one.logs.following(job, "stdout") as events:
+            assert b"x" == next(events).content
+        one.close()
+        other.close()
 
 
 @pytest.mark.postgres

@@ -12,11 +12,13 @@ from cableferry.core.artifacts import Artifact, Description
 from cableferry.core.artifacts import Draft as ArtifactDraft
 from cableferry.core.errors import Kind, Refusal
 from cableferry.core.jobs import Draft, Job, State
+from cableferry.core.logs import Chunk
 from cableferry.core.uploads import Draft as UploadDraft
 from cableferry.core.uploads import Part, Upload
 from cableferry.core.workers import Registration, Worker
-from cableferry.engine import artifacts, sweeps, uploads
+from cableferry.engine import artifacts, logs, sweeps, uploads
 from cableferry.engine import workers as registering
+from cableferry.engine.logs import Said
 from cableferry.store import jobs, lanes, nonces, pulse, workers
 from cableferry.store import uploads as upload_rows
 from cableferry.store.blobs import Stored
@@ -130,6 +132,22 @@ def test_a_sweep_passes_by_the_jobs_that_another_sweep_has_in_hand(store: Store,
 
     assert ["j2"] == second.result(20)
     assert ["j1"] == first.let_go()
+
+
+def test_a_batch_of_logs_locks_its_jobs_in_the_order_of_everybody(
+    store: Store, url: str, threads: ThreadPoolExecutor
+) -> None:
+    for name in ("j1", "j2"):
+        added(store, name, state=State.RUNNING, worker="w1", epoch=1)
+    backwards = [Said(name, "w1", None, "stdout", Chunk(0, b"x")) for name in ("j2", "j1")]
+    first = Holding(store, threads, lambda tx: jobs.lock(tx, "j1"))
+    second = threads.submit(store.write, lambda tx: logs.append_many(tx, RULES, backwards, 100))
+
+    assert waits(url, second)
+    # it waits for the first of the two, and holds the other not yet
+    assert "j2" == threads.submit(store.write, lambda tx: jobs.lock(tx, "j2")).result(20).id
+    first.let_go()
+    assert 2 == len(second.result(20))
 
 
 def test_two_servers_that_start_at_once_forgive_the_same_silence_once(

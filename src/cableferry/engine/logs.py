@@ -15,6 +15,7 @@ from cableferry.core.logs import Chunk, Log
 from cableferry.core.policy import Rules
 from cableferry.engine import artifacts, ids, jobs, moving
 from cableferry.store import files as file_rows
+from cableferry.store import jobs as job_rows
 from cableferry.store import logs as rows
 from cableferry.store.files import Blob
 from cableferry.store.tx import News, Tx
@@ -23,6 +24,8 @@ WATCHED_FOR = timedelta(seconds=60)
 SETTLED_AT_ONCE = 50
 PURGED_AT_ONCE = 200
 _SERVER = "server"
+# of a log that no row knows yet
+_NEW = 0
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -65,7 +68,7 @@ def append(tx: Tx, rules: Rules, said: Said, most_bytes: int) -> Log:
     log = next((log for log in known if (log.attempt, log.stream) == (job.attempt, said.stream)), None)
     if log is None:
         logs.check_more(known, job.attempt, job.id)
-        log = rows.add(tx, job.key, job.attempt, said.stream)
+        log = Log(_NEW, job.key, job.attempt, said.stream, 0, False, tx.now)
     fit = logs.fit(log, said.chunk, most_bytes - sum(each.size_bytes for each in known))
     if fit.known.content and _read(tx, log, fit.known.start, len(fit.known.content)) != fit.known.content:
         raise logs.differs(log, fit.known)
@@ -76,6 +79,8 @@ def append(tx: Tx, rules: Rules, said: Said, most_bytes: int) -> Log:
 
 def append_many(tx: Tx, rules: Rules, said: Sequence[Said | Refusal], most_bytes: int) -> list[Log | Refusal]:
     """Chunks in order; one refused leaves the others standing."""
+    # all at once and in one order, as reports do, so that nobody waits for somebody who waits for us
+    job_rows.lock_many(tx, {each.job for each in said if isinstance(each, Said)})
     return [each if isinstance(each, Refusal) else _tried(tx, rules, each, most_bytes) for each in said]
 
 
@@ -87,6 +92,8 @@ def _tried(tx: Tx, rules: Rules, said: Said, most_bytes: int) -> Log | Refusal:
 
 
 def _grow(tx: Tx, job: Job, log: Log, fit: logs.Fit) -> Log:
+    if log.key == _NEW:
+        log = rows.add(tx, job.key, log.attempt, log.stream)
     last = rows.last_chunk(tx, log.key) if fit.new else None
     grown, added = logs.rows(log.size_bytes, last, fit.new)
     if grown is not None:
