@@ -8,7 +8,7 @@ import json
 import random
 import time
 import uuid
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Container, Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -53,15 +53,22 @@ class Bringer:
         self._files: dict[str, str] = {}
         self.committed: dict[str, dict[str, str]] = {}
         self.unanswered: Ask | None = None
+        self.repeats = 0
         self._life = self._live()
 
-    def live(self, port: int) -> Iterator[None]:
-        """Go on where the last server died: what was not answered is sent again first; yields with every answer."""
+    def live(self, port: int, repeated: Container[int] = ()) -> Iterator[None]:
+        """Go on where the last server died: what was not answered is sent again first; yields with every answer.
+
+        So is what was answered by a status that asks for it.
+        """
         with contextlib.closing(connected(port)) as connection:
             ask = self.unanswered or next(self._life)
             while True:
                 self.unanswered = ask
                 reply = sent(connection, ask)
+                while reply.status in repeated:
+                    self.repeats += 1
+                    reply = sent(connection, ask)
                 assert reply.status in ask.done, (ask.method, ask.target, reply)
                 self.unanswered = None
                 yield

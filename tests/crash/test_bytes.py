@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
-from cableferry.store import check
+from cableferry.store import check, leftovers
 from cableferry.store.blobs.opening import open_blobs
 from cableferry.store.tx import statement
 from cableferry.testing import processes, s3, stores
@@ -30,7 +30,6 @@ KEEPING = {
     "CABLEFERRY_ARTIFACTS__RETENTION__ORPHAN_HOURS": "0",
 }
 PLACES = statement("places", "SELECT place FROM blob_pieces UNION SELECT place FROM upload_pieces ORDER BY place")
-DEAD = statement("dead", "SELECT count(*) FROM dead_places")
 
 
 class Kept:
@@ -82,12 +81,12 @@ def _die_often(folder: Path, kept: Kept, deaths: int) -> None:
     acknowledged = orphans = 0
     for _ in range(deaths):
         with processes.running(folder, settings=kept.settings) as server:
-            _read_back(server.port, bringers, seen)
+            read_back(server.port, bringers, seen)
             answers, found = _bring_and_kill(bringers, server, chance.randint(5, 60))
         acknowledged, orphans = acknowledged + answers, orphans + found
     with processes.running(folder, settings=kept.settings) as server:
         _finish(server.port, bringers)
-        _read_back(server.port, bringers, set())
+        read_back(server.port, bringers, set())
         collect(server.port)
 
     assert acknowledged > deaths * 10
@@ -133,7 +132,7 @@ def _finish(port: int, bringers: list[Bringer]) -> None:
         life.close()
 
 
-def _read_back(port: int, bringers: list[Bringer], seen: set[str]) -> None:
+def read_back(port: int, bringers: list[Bringer], seen: set[str]) -> None:
     """Every committed artifact that was not read before has exactly its bytes."""
     with contextlib.closing(connected(port)) as connection:
         for bringer in bringers:
@@ -150,7 +149,8 @@ def _is_whole(connection: HTTPConnection, artifact: str, files: Mapping[str, str
     assert dict(files) == {item["path"]: item["sha256"] for item in listed}
     for path, sha256 in files.items():
         got = sent(connection, Ask("GET", f"{HOME}/{artifact}/files/{quote(path)}"))
-        assert (200, sha256) == (got.status, hashlib.sha256(got.body).hexdigest()), (artifact, path)
+        assert 200 == got.status, (artifact, path, got)
+        assert sha256 == hashlib.sha256(got.body).hexdigest(), (artifact, path)
 
 
 def _audit(folder: Path, kept: Kept) -> None:
@@ -158,7 +158,7 @@ def _audit(folder: Path, kept: Kept) -> None:
     with stores.opened(stores.sqlite_url(folder)) as store:
         assert [] == check.check(store).problems
         known = [row[0] for row in store.read(lambda tx: tx.all(PLACES))]
-        assert 0 == store.read(lambda tx: tx.one(DEAD))[0]
+        assert 0 == store.read(leftovers.dead_count)
 
     assert known
     assert known == kept.places()

@@ -69,6 +69,9 @@ _DAMAGED_AMONG = statement(
     postgres=f"SELECT key FROM blobs WHERE key IN {_PG_KEYS} AND damaged_at IS NOT NULL",
 )
 _DEAD = statement("place_dead", "INSERT INTO dead_places (place, at) VALUES (?, ?) ON CONFLICT DO NOTHING")
+# the key of the lock between those who begin to refer to a place, and those who look for places nobody refers to
+REFERRING = 5_286_101
+_REFER = statement("referring", sqlite="SELECT 1", postgres=f"SELECT pg_advisory_xact_lock_shared({REFERRING})")
 _IS_DEAD = statement("place_is_dead", "SELECT 1 FROM dead_places WHERE place = ?")
 
 
@@ -128,6 +131,7 @@ def note_health(tx: Tx, blob_key: int) -> None:
 
 def check_alive(tx: Tx, place: str) -> None:
     """Asked behind the row that refers to a place, or a collection that takes it for an orphan could come between."""
+    tx.one(_REFER)
     if tx.one(_IS_DEAD, (place,)) is not None:
         raise Unavailable(f"{place} rested for so long that it was given up: its bytes have to be sent again")
 

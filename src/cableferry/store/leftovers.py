@@ -1,11 +1,12 @@
 """Rows and places that nothing refers to any more: found a page at a time, and forgotten before they are removed."""
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import cast
 
 import msgspec
 
+from cableferry.store import files
 from cableferry.store.tx import Row, Tx, micros, statement
 
 _KEYS = "(SELECT value FROM json_each(?))"
@@ -54,11 +55,7 @@ _KNOWN = statement(
     UNION ALL SELECT place FROM dead_places WHERE place IN {_PG_PLACES}""",
 )
 # whoever is about to refer to a place is waited for, and whoever comes later sees that it is dead
-_HOLD_PIECES = statement(
-    "pieces_held",
-    sqlite="SELECT 1",
-    postgres="LOCK TABLE blob_pieces, upload_pieces IN SHARE ROW EXCLUSIVE MODE",
-)
+_ALONE = statement("burying_alone", sqlite="SELECT 1", postgres=f"SELECT pg_advisory_xact_lock({files.REFERRING})")
 _BURY = statement(
     "orphans_buried",
     sqlite="""INSERT INTO dead_places (place, at) SELECT value, 0 FROM json_each(?) WHERE true
@@ -67,12 +64,19 @@ _BURY = statement(
     ON CONFLICT DO NOTHING""",
 )
 _DEAD = statement("dead_places_due", "SELECT place FROM dead_places WHERE at <= ? ORDER BY at, place LIMIT ?")
-_DEAD_COUNT = statement("dead_places_count", "SELECT count(*) FROM dead_places")
+_DEAD_COUNT = statement("dead_places_count", "SELECT count(*) FROM dead_places WHERE at <= ?")
 _REMOVED = statement(
     "dead_places_removed",
-    sqlite=f"DELETE FROM dead_places WHERE place IN {_PLACES}",
-    postgres=f"DELETE FROM dead_places WHERE place IN {_PG_PLACES}",
+    sqlite=f"DELETE FROM dead_places WHERE place IN {_PLACES} AND at > 0",
+    postgres=f"DELETE FROM dead_places WHERE place IN {_PG_PLACES} AND at > 0",
 )
+_REMEMBER = statement(
+    "orphans_remembered",
+    sqlite=f"UPDATE dead_places SET at = ? WHERE place IN {_PLACES} AND at = 0",
+    postgres=f"UPDATE dead_places SET at = ? WHERE place IN {_PG_PLACES} AND at = 0",
+)
+# somebody may still want to refer to what was taken for an orphan, if his server had to wait or was suspended
+REMEMBERED = timedelta(days=1)
 
 
 class Looked(msgspec.Struct, frozen=True):
@@ -106,7 +110,7 @@ def unknown(tx: Tx, places: Collection[str]) -> set[str]:
 
 def bury_orphans(tx: Tx, places: Collection[str]) -> set[str]:
     """Give up those of these places that no row refers to; nobody can be reading them."""
-    tx.run(_HOLD_PIECES)
+    tx.one(_ALONE)
     orphans = unknown(tx, places)
     if orphans:
         tx.run(_BURY, (_json(orphans),))
@@ -119,12 +123,14 @@ def dead(tx: Tx, before: datetime, most: int) -> list[str]:
 
 
 def dead_count(tx: Tx) -> int:
-    return int(cast(Row, tx.one(_DEAD_COUNT))[0])
+    """How many places are still to be removed."""
+    return int(cast(Row, tx.one(_DEAD_COUNT, (micros(tx.now),)))[0])
 
 
-def forget_places(tx: Tx, places: Collection[str]) -> int:
-    """Note that these are removed."""
-    return tx.run(_REMOVED, (_json(places),))
+def forget_places(tx: Tx, places: Collection[str]) -> None:
+    """Note that these are removed; of an orphan it is remembered for a while that it is dead, and then once more."""
+    tx.run(_REMOVED, (_json(places),))
+    tx.run(_REMEMBER, (micros(tx.now + REMEMBERED), _json(places)))
 
 
 def _json(values: Collection[str] | Collection[int]) -> str:
