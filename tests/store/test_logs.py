@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 from cableferry.core.errors import Kind, Refusal
@@ -11,6 +12,7 @@ from cableferry.core.workers import Offer, Registration
 from cableferry.engine import jobs, logs, workers
 from cableferry.engine.logs import Said
 from cableferry.store import logs as rows
+from cableferry.store.files import Blob, Piece
 from cableferry.store.tx import Store
 from tests.engine.world import RULES, a_speaker
 
@@ -102,6 +104,24 @@ def test_followers_share_one_note_and_the_latest_time_counts(store: Store) -> No
 
     assert [job] == store.read(lambda tx: rows.watched_of(tx, "w1"))
     assert [] == store.read(lambda tx: rows.watched_of(tx, "w2"))
+
+
+def test_two_servers_that_put_a_log_away_at_once_make_one_artifact(store: Store) -> None:
+    job = a_running_job(store)
+    append(store, job, 0, b"out")
+    report = Report(job, State.FAILED, Payload(worker="w1"), "worker:w1")
+    store.write(lambda tx: jobs.report(tx, RULES, report))
+    (settled,) = store.read(lambda tx: logs.settled(tx, RULES, timedelta(0)))
+
+    def put_away(place: str) -> str | None:
+        stored = [("stdout.log", Blob("ab" * 32, 3, (Piece(place, 3),)))]
+        made = store.write(lambda tx: logs.put_away(tx, RULES, settled, stored))
+        return None if made is None else made.id
+
+    ids = at_once([partial(put_away, place) for place in ("p1", "p2", "p3")])
+
+    (one,) = [each for each in ids if each is not None]
+    assert one == store.read(lambda tx: jobs.get(tx, RULES, job)).log_artifact_id
 
 
 def test_ended_jobs_with_open_logs_are_found_once(store: Store) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from cableferry.client.answers import Upload
 from cableferry.client.artifacts import Artifacts, Description
-from cableferry.client.errors import NotFound, Refused, Unreachable
+from cableferry.client.errors import Refused, Unreachable
 from cableferry.client.http import PIECE_BYTES, Content
 
 TRIES = 5
@@ -98,9 +98,8 @@ def can_resume(artifacts: Artifacts, id: str) -> bool:
     """Whether the server takes parts; one that does not is sent the whole."""
     try:
         return "creation" in artifacts.options(id).get("tus-extension", "")
-    except NotFound:
-        return False
     except Refused as refusal:
-        if refusal.problem.status in (405, 501):
+        # a plain server may say no in any way to a method that it does not know
+        if refusal.problem.status < 500 or refusal.problem.status == 501:
             return False
         raise
