@@ -10,18 +10,20 @@ from msgspec.structs import replace
 from cableferry.core.access import Anyone
 from cableferry.core.artifacts import Artifact, Description
 from cableferry.core.artifacts import Draft as ArtifactDraft
+from cableferry.core.buckets import Bucket, Key
 from cableferry.core.errors import Kind, Refusal
 from cableferry.core.jobs import Draft, Job, State
 from cableferry.core.logs import Chunk
 from cableferry.core.uploads import Draft as UploadDraft
 from cableferry.core.uploads import Part, Upload
 from cableferry.core.workers import Registration, Worker
-from cableferry.engine import artifacts, logs, sweeps, uploads
+from cableferry.engine import artifacts, files, logs, objects, sweeps, uploads
 from cableferry.engine import workers as registering
 from cableferry.engine.logs import Said
 from cableferry.store import jobs, lanes, nonces, pulse, workers
 from cableferry.store import uploads as upload_rows
 from cableferry.store.blobs import Stored
+from cableferry.store.files import Blob, Piece
 from cableferry.store.tx import Store, Tx, statement
 from tests.core.specimens import a_session, a_worker, seconds
 from tests.engine.world import RULES
@@ -228,3 +230,25 @@ def test_a_commit_overlooks_no_part_that_comes_meanwhile(store: Store, url: str,
     first.let_go()
     second.result(20)
     assert [("p1",)] == store.read(lambda tx: tx.all(statement("dead", "SELECT place FROM dead_places")))
+
+
+def test_bytes_that_are_collected_while_they_are_copied_are_not_copied(
+    store: Store, url: str, threads: ThreadPoolExecutor
+) -> None:
+    source, target = (store.write(lambda tx: artifacts.create(tx, ArtifactDraft())).id for _ in range(2))
+    blob = Blob("aa", 1, (Piece("p1", 1),))
+    store.write(lambda tx: files.attach(tx, source, Description("x"), blob, Anyone()))
+
+    def copy(tx: Tx) -> object:
+        return objects.copy(tx, (Bucket.ARTIFACTS, Key(source, "x")), Key(target, "y"), None, Anyone())
+
+    first = Holding(store, threads, lambda tx: artifacts.lock(tx, target))
+    second = threads.submit(store.write, copy)
+    assert waits(url, second)
+    store.write(lambda tx: files.remove(tx, source, "x", Anyone()))
+    store.write(lambda tx: tx.run(statement("collected", "DELETE FROM blobs")))
+    first.let_go()
+
+    with pytest.raises(Refusal) as refused:
+        second.result(20)
+    assert refused.value.kind is Kind.CHANGED_MEANWHILE

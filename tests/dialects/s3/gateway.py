@@ -132,10 +132,11 @@ def worker(name: str) -> Claimant:
 
 
 @contextlib.contextmanager
-def serving(folder: Path) -> Iterator[Gateway]:
-    settings = Settings(database=DatabaseSection(data_dir=folder))
-    limit = {"CABLEFERRY_ARTIFACTS__UPLOAD_LIMIT_BYTES": str(LIMIT)}
-    with processes.running(folder, settings=limit) as process, stores.opened(settings.database_url) as store:
+def serving(folder: Path, url: str | None = None) -> Iterator[Gateway]:
+    """On SQLite, unless a url says where else."""
+    settings = Settings(database=DatabaseSection(data_dir=folder, url=url))
+    told = {"CABLEFERRY_ARTIFACTS__UPLOAD_LIMIT_BYTES": str(LIMIT)} | ({"CABLEFERRY_DATABASE__URL": url} if url else {})
+    with processes.running(folder, settings=told) as process, stores.opened(settings.database_url) as store:
         gateway = Gateway(process.port, folder, store, authenticate.open_vault(settings))
         gateway.person(Role.OWNER)
         yield gateway

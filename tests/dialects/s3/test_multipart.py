@@ -223,3 +223,12 @@ def test_together_parts_may_be_larger_than_one_request_may_bring(desk: Desk) -> 
 
     assert LIMIT + 2 == desk.boto.head_object(**upload.at)["ContentLength"]
     assert (400, "EntityTooLarge") == _refused(lambda: desk.put("y", bytes(LIMIT + 1)))
+
+
+def test_nobody_reads_parts_for_a_key_that_was_revoked(desk: Desk) -> None:
+    upload = Upload(desk)
+    parts = [{"PartNumber": 1, "ETag": '"never sent"'}]
+    before = _refused(lambda: upload.complete(parts))
+    desk.gateway.revoke(desk.issued)
+
+    assert ((400, "InvalidPart"), (403, "InvalidAccessKeyId")) == (before, _refused(lambda: upload.complete(parts)))
