@@ -2,13 +2,19 @@
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cableferry.client import emx2, resuming, transfers
+from cableferry.client.artifacts import Description
+from cableferry.client.schemes import Unsigned
+from cableferry.wire.emx2.artifacts import CreateArtifactBody
 from tests.cli import ferry as program
 from tests.cli.ferry import Ended, ferry, serving
 
@@ -226,3 +232,20 @@ def test_a_collection_can_be_rehearsed(desk: Desk, tree: Path) -> None:
     assert (True, 0) == (told["dry_run"], told["failed"])
     assert 0 == done.code
     assert "wait until nobody reads them" in done.out
+
+
+def test_a_large_file_goes_on_where_an_earlier_command_stopped(desk: Desk, tmp_path: Path) -> None:
+    content = os.urandom(1024) * 33 * 1024
+    (tmp_path / "large").write_bytes(content)
+    (tmp_path / "small").write_bytes(b"small")
+    with closing(emx2.connect(desk.server, Unsigned())) as client:
+        artifacts, whole = client.artifacts, transfers.measured(tmp_path / "large")
+        artifact = artifacts.create(CreateArtifactBody()).id
+        begun = artifacts.begin(artifact, Description("large"), whole.size_bytes, whole.sha256)
+        artifacts.append(begun.id, 0, resuming.part(artifacts, whole, 0, resuming.Meter(transfers.ignore)))
+
+        sent = desk.put(str(tmp_path), "--artifact", artifact)
+
+        assert (sent["artifact"]["status"], sent["files"]) == ("COMMITTED", 2)
+        assert artifacts.upload(begun.id).is_complete
+        assert [file.sha256 for file in artifacts.files(artifact, "large")] == [whole.sha256]

@@ -159,6 +159,7 @@ def test_whoever_writes_says_which_protocol_it_is(sending: Sender, method: str) 
         ({"Upload-Metadata": "path Li4veA=="}, (400, "bad-path")),
         ({"Upload-Metadata": "path eA==,role eA=="}, (400, "malformed")),
         ({"Upload-Metadata": "path eA==,sha256 eA=="}, (400, "bad-header")),
+        ({"Upload-Metadata": "path eA==,filetype YQBi"}, (400, "bad-header")),
         ({"Upload-Checksum": "crc32 AAAA"}, (400, "bad-header")),
         ({"Upload-Checksum": "sha1 AAAA"}, (400, "bad-header")),
     ],

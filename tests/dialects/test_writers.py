@@ -107,4 +107,7 @@ def test_many_that_take_the_same_place_at_once_mix_nothing(sending: Sender, uplo
         statuses = list(pool.map(take, contents))
 
     assert set(statuses) <= {0, 201, 400, 409, 423}
-    assert sending.file() in ([contents[statuses.index(201)]] if 201 in statuses else [None])
+    won = [content for content, status in zip(contents, statuses, strict=True) if status == 201]
+    assert len(won) <= 1
+    # one that was cut off may have brought all of it, and not have heard so
+    assert sending.file() in (won or [None, *contents])

@@ -79,6 +79,17 @@ def test_a_long_body_is_kept_as_it_comes(tmp_path: Path, size: int) -> None:
         assert len(places(tmp_path)) >= 2
 
 
+def test_a_file_is_there_with_its_last_byte_though_the_body_never_ends(tmp_path: Path) -> None:
+    with sending(tmp_path) as sender:
+        upload = sender.begun(5)
+        with sender.connect() as connection:
+            said = {**TUS, **PART, "Upload-Offset": "0", "Transfer-Encoding": "chunked"}
+            connection.sendall(head("PATCH", upload, said) + b"5\r\nabcde\r\n")
+
+        assert until(lambda: sender.offset(upload) == 5)
+        assert sender.file() == b"abcde"
+
+
 def test_a_checked_body_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
     content = b"x" * (3 * MIB)
     with sending(tmp_path, upload_part_bytes=MIB) as sender:

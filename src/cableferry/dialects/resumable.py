@@ -47,11 +47,15 @@ class Resumption(msgspec.Struct, frozen=True):
 
 
 class Going(msgspec.Struct, frozen=True):
-    """An upload that bytes are coming to: from which offset on, and whether their end is the end of the file."""
+    """An upload that bytes are coming to: from which offset on, and what is said of the whole by now.
+
+    Whether their end is the end of the file, only the draft says; in tus it ends where its length is reached.
+    """
 
     upload: Upload
     offset: int
     ends: bool | None = None
+    length: int | None = None
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -63,8 +67,11 @@ class Taken(msgspec.Struct, frozen=True):
 
 def landing(desk: Resumption, going: Going, interim: Mapping[str, str] | None = None) -> Landing:
     """How to take what comes: up to the length that was said, and so that a break loses nothing."""
-    upload = going.upload
-    most = desk.limit_bytes if upload.length is None else upload.length
+    upload, length = going.upload, going.length
+    if length is not None:
+        check_limit(desk, length)
+        rules.check_settles(upload, length)
+    most = next(known for known in (length, upload.length, desk.limit_bytes) if known is not None)
     return Landing(
         most_bytes=max(0, most - going.offset),
         prior=partial(desk.hashes.after, upload),
@@ -80,14 +87,17 @@ def landing(desk: Resumption, going: Going, interim: Mapping[str, str] | None = 
 def take(tx: Tx, call: Call, desk: Resumption, going: Going, arrived: Arrived) -> Taken:
     """Record what came; when it is the end of the file, the file is there with it."""
     stored, upload = arrived.stored, going.upload
+    if going.length is not None and not arrived.before:
+        uploads.settle_length(tx, upload.id, going.length, call.caller)
     if stored.place and arrived.hasher is not None:
         upload = uploads.append(tx, upload.id, going.offset + arrived.before, stored, call.caller)
         desk.hashes.learn(stored.place, arrived.hasher)
     else:
         upload = uploads.get(tx, upload.id, call.caller)
         rules.check_offset(upload, going.offset + arrived.before)
-    ends = upload.is_full if going.ends is None else going.ends
-    if not (ends and arrived.is_whole):
+    ends = upload.is_full if going.ends is None else going.ends and arrived.is_whole
+    # the last part may have ended the file just before the body came to its end
+    if not ends or upload.completed_at is not None:
         return Taken(upload, None)
     whole = Whole(upload.revision, stored.sha256, upload.received)
     file = uploads.complete(tx, upload.id, whole, call.caller)

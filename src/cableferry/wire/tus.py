@@ -13,6 +13,7 @@ CHECKSUMS = ("sha1", "md5", "sha256")
 PART_TYPE = "application/offset+octet-stream"
 LONGEST_METADATA = 8192
 
+_TYPE = re.compile(r"[ -~]{1,255}")
 _KEY = re.compile(r"[!-+\--~]{1,255}")
 
 
@@ -25,6 +26,12 @@ def metadata(text: str) -> Mapping[str, str]:
     if len(found) < len(pairs):
         raise _malformed("names something twice")
     return found
+
+
+def media_type(text: str | None) -> str | None:
+    if text is not None and not _TYPE.fullmatch(text):
+        raise _malformed("must say the type of the file in printable characters, 255 at most")
+    return text
 
 
 def written(pairs: Mapping[str, str]) -> str:

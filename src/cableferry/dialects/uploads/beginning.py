@@ -94,7 +94,7 @@ def _draft(headers: Headers, length: int | None) -> Draft:
     path = about.get("path") or about.get("filename")
     if not path:
         raise Invalid("Upload-Metadata must name the file: path, or filename", Kind.BAD_PATH)
-    content_type = about.get("filetype") or about.get("content_type") or about.get("type")
+    content_type = tus.media_type(about.get("filetype") or about.get("content_type") or about.get("type") or None)
     described = Description(path, artifact_wire.role(about.get("role") or None), media.of_file(path, content_type))
     sha256 = wire.hexdigest("Upload-Metadata", about.get("sha256") or None)
     return Draft(described, length=length, sha256=sha256, metadata=said)

@@ -87,13 +87,10 @@ def _takes_tus(tx: Tx, call: Call) -> Landing:
     protocols.check_type(call.headers, tus.PART_TYPE)
     offset = _offset(call)
     upload = _stream(tx, call)
-    length = resumable.integer(call.headers, "Upload-Length")
-    if upload.completed_at is None and length is not None:
-        resumable.check_limit(desk_of(call), length)
-        upload = uploads.settle_length(tx, upload.id, length, call.caller)
     rules.check_offset(upload, offset)
     rules.check_going_on(upload)
-    return resumable.landing(desk_of(call), Going(upload, offset))
+    length = resumable.integer(call.headers, "Upload-Length")
+    return resumable.landing(desk_of(call), Going(upload, offset, length=length))
 
 
 def _takes_draft(tx: Tx, call: Call) -> Landing:
@@ -105,10 +102,7 @@ def _takes_draft(tx: Tx, call: Call) -> Landing:
     rules.check_going_on(upload)
     rules.check_offset(upload, offset)
     length = resumable.said_length(call.headers, offset, ends=ends)
-    if length is not None:
-        resumable.check_limit(desk_of(call), length)
-        upload = uploads.settle_length(tx, upload.id, length, call.caller)
-    return resumable.landing(desk_of(call), Going(upload, offset, ends), {"Upload-Offset": str(offset)})
+    return resumable.landing(desk_of(call), Going(upload, offset, ends, length), {"Upload-Offset": str(offset)})
 
 
 def _offset(call: Call) -> int:
