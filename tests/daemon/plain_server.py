@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-EXTENSIONS = ("/sync", "/jobs/claim", "/explain")
+EXTENSIONS = ("/sync", "/jobs/claim", "/explain", "/logs", "/uploads")
 LATER_HEADERS = {"prefer", "idempotency-key", "if-none-match", "x-worker-session", "host"}
 LATER_FIELDS = {"extensions", "session", "epoch", "attempt", "revision", "cause", "priority"}
 
@@ -40,7 +40,9 @@ class _Passer(BaseHTTPRequestHandler):
         with contextlib.closing(behind):
             behind.request(self.command, self.path, body, headers)
             answer = behind.getresponse()
-            self._answer(answer.status, _plain(answer.read()))
+            content = answer.read()
+            is_json = "json" in (answer.getheader("Content-Type") or "")
+            self._answer(answer.status, _plain(content) if is_json else content)
 
     def _answer(self, status: int, body: bytes) -> None:
         self.send_response_only(status)

@@ -27,6 +27,7 @@ from cableferry.daemon.staging.verified import Verified
 from cableferry.daemon.tailing import redacting
 from cableferry.testing import servers
 from cableferry.testing.servers import Running
+from tests.daemon import plain_server
 
 LONG_AGO = 1_000_000_000
 CONTENTS = {
@@ -387,6 +388,28 @@ def test_a_server_that_stores_something_else_is_noticed(head: Head) -> None:
     outcome: Any = head.collect(Liar(head.client.artifacts._ask))
 
     assert (Cause.STORING, True) == (outcome.cause, outcome.may_pass)
+
+
+@pytest.mark.parametrize("residence", ["managed", "posix"])
+def test_a_plain_server_is_enough(server: Running, tmp_path: Path, residence: Any) -> None:
+    with plain_server.before(server.address) as address:
+        client = emx2.connect(address, Unsigned(), ONCE)
+        client.artifacts.part_bytes = 1_000_000
+        head = Head(client, tmp_path)
+        head.fill()
+        head.what = msgspec.structs.replace(head.what, can_find=False, residence=residence)
+
+        stored: Any = head.collect()
+        again: Any = head.collect(known=stored.artifact_id)
+
+        assert (stored, 3) == (again, stored.files)
+        order = Order(msgspec.json.encode([stored.artifact_id]), tmp_path / "input", tmp_path / "scratch")
+        staged = inputs.stage(head.desk(), Site(roots=(tmp_path,)), order)
+        assert isinstance(staged, Staged), staged
+        brought = tmp_path / "input" / stored.artifact_id
+        assert RESULTS == {path: (brought / path).read_bytes() for path in RESULTS}
+        head.verified.close()
+        client.close()
 
 
 def test_many_files_go_into_one_artifact(head: Head) -> None:
