@@ -67,6 +67,13 @@ class Site:
     def end(self, ticket: Ticket) -> Sighting:
         return self.until(ticket, Phase.ENDED)
 
+    def begin_again(self, ticket: Ticket) -> None:
+        """A requeued job waits for two minutes, and must not start while its first run is still being ended."""
+        until(lambda: (self.folder / "runs" / ticket.name / "status.json").exists())
+        self.until(ticket, Phase.QUEUED)
+        with clusters.acting_as_root():
+            self.cluster.root("scontrol", "update", f"jobid={ticket.called}", "StartTime=now")
+
     def accounted(self, ticket: Ticket) -> Usage:
         """What accounting says of it, as soon as it does."""
         until(lambda: not self.end(ticket).may_grow)
@@ -166,9 +173,7 @@ def test_a_requeued_job_does_not_run_its_payload_again(site: Site) -> None:
     with clusters.acting_as_root():
         site.cluster.root("scontrol", "update", f"jobid={ticket.called}", "requeue=1")
         site.cluster.root("scontrol", "requeue", ticket.called)
-    site.until(ticket, Phase.QUEUED)
-    with clusters.acting_as_root():
-        site.cluster.root("scontrol", "update", f"jobid={ticket.called}", "StartTime=now")
+    site.begin_again(ticket)
 
     assert site.end(ticket).ending is not Ending.DONE
     assert (site.folder / "ran").read_text() == "ran\n"
@@ -179,9 +184,7 @@ def test_a_job_that_may_restart_does(site: Site) -> None:
     until(lambda: (site.folder / "ran").exists())
     with clusters.acting_as_root():
         site.cluster.root("scontrol", "requeue", ticket.called)
-    site.until(ticket, Phase.QUEUED)
-    with clusters.acting_as_root():
-        site.cluster.root("scontrol", "update", f"jobid={ticket.called}", "StartTime=now")
+    site.begin_again(ticket)
 
     assert site.end(ticket).ending is Ending.DONE
     assert (site.folder / "ran").read_text() == "ran\nran\n"

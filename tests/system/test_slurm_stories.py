@@ -201,7 +201,7 @@ def test_a_controller_that_holds_its_breath_costs_time_and_nothing_else(daemon: 
     until(lambda: "worker registered" in daemon.log())
     with daemon.breathless():
         job = daemon.submit("good")
-        until(lambda: "scheduler in trouble" in daemon.log())
+        until(lambda: "job held up" in daemon.log())
         claimed = daemon.client.job(job)
     ended = daemon.ended(job)
 
