@@ -27,7 +27,7 @@ class Opeva:
 
     def __init__(self, settings: Settings, store: Store) -> None:
         section = settings.opeva
-        share = Share(section.root, int(section.folder_mode, 8))
+        share = Share(section.root.absolute(), int(section.folder_mode, 8))
         self.contract = Contract(
             store=store,
             rules=rules(settings),

@@ -159,6 +159,22 @@ def test_the_folder_is_rebuilt_by_one_command(tmp_path: Path) -> None:
     assert {f"{queued}.json", f"{named}.json"} == {path.name for path in (share / "queue").iterdir()}
 
 
+def test_the_folder_is_rebuilt_beside_a_running_server(tmp_path: Path) -> None:
+    share = tmp_path / "share"
+    settings = {**SETTINGS, "VM_SHARED_DATA": str(share)}
+    with processes.running(tmp_path, settings=settings) as server:
+        port = Port(Client(server.port, NO_HEADERS), share)
+        made = [port.launch() for _ in range(20)]
+        port.until(lambda: all(port.file("jobs", job, "status.json") for job in made))
+        for job in made:
+            (share / "jobs" / job / "status.json").unlink()
+
+        done = ferry(tmp_path, "opeva", "rebuild", "--data-dir", str(tmp_path), "--json", more=settings)
+
+        assert (0, 20) == (done.code, json.loads(done.out)["jobs"]), done.err
+        assert {"queued"} == {port.file("jobs", job, "status.json")["status"] for job in made}
+
+
 def test_a_tree_of_another_server_is_taken_over(tmp_path: Path) -> None:
     share = tmp_path / "share"
     _a_tree(share)

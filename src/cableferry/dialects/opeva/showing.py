@@ -27,6 +27,7 @@ _PROBE_SECONDS = 5.0
 _REGISTRY_SECONDS = 10.0
 _REGISTRY_SHARE = 0.01
 _SILENT_SECONDS = 60.0
+_OTHERS_SECONDS = 0.1
 _MOST_KEPT_BYTES = 1024 * 1024
 
 
@@ -118,13 +119,17 @@ class Showing:
 
 
 def rebuild(ours: Contract) -> tuple[int, str | None]:
-    """Write all files anew: how many jobs, and what kept us from more."""
-    ours.store.write(lambda tx: projection.mark_all(tx, ours.rules.pool))
+    """Write all files anew, or see a running server do it: how many jobs, and what kept us from more."""
+    pool = ours.rules.pool
+    ours.store.write(lambda tx: projection.mark_all(tx, pool))
     showing = Showing(ours)
-    shown = showing.round()
+    showing.round()
+    while showing.trouble() is None and ours.store.read(lambda tx: projection.marked(tx, pool, 1)):
+        time.sleep(_OTHERS_SECONDS)
+        showing.round()
     if showing.trouble() is None:
         restore_configs(ours)
-    return shown, showing.trouble()
+    return len(ours.store.read(lambda tx: _all(tx, ours))), showing.trouble()
 
 
 def restore_configs(ours: Contract) -> None:
