@@ -164,11 +164,9 @@ class Edge:
         try:
             door = self._parts.doors.get(route.dialect.name, self._parts.authenticator)
             return await door.admit(_envelope(scope, request))
-        except NoCredentials:
-            if self._is_guest(request, route):
+        except Unauthorized as refusal:
+            if isinstance(refusal, NoCredentials) and self._is_guest(request, route):
                 return Admitted(Anyone())
-            raise
-        except Unauthorized:
             self._parts.buckets.check(throttle.payer(Anyone(), request.address))
             raise
 
