@@ -80,7 +80,9 @@ def test_a_refusal_of_the_headers_names_the_request_too(client: Client) -> None:
     assert reply.json["request_id"] == request_id
 
 
-@pytest.mark.parametrize("path", [JOBS, "/api/hpc/nothing", "/", "/nothing", "/api/hpc/jobs/"])
+@pytest.mark.parametrize(
+    "path", [JOBS, "/api/hpc/nothing", "/", "/ui/jobs", "/nothing", "/api/hpc/jobs/", "/metrics", "/api/hpc/docs"]
+)
 def test_every_answer_can_be_traced(client: Client, path: str) -> None:
     assert client.get(path).headers["x-trace-id"]
 

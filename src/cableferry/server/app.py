@@ -29,7 +29,7 @@ from cableferry.server import (
 from cableferry.server import pages as unlisted
 from cableferry.server.downloads import Downloads
 from cableferry.server.edge import Edge, Parts
-from cableferry.server.exchange import Receive, Reply, Request, Scope, Send
+from cableferry.server.exchange import Message, Receive, Reply, Request, Scope, Send
 from cableferry.server.following import Followings
 from cableferry.server.live import Live
 from cableferry.server.metrics import Metrics
@@ -64,11 +64,25 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and self._site.is_at(scope["path"]):
-            await self._site(scope, receive, send)
+            await self._site(scope, receive, _traced(scope, send))
         elif scope["type"] == "http" and (scope["path"] not in self._paths or scope["method"] not in _READING):
             await self._edge(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._pages(scope, receive, _traced(scope, send))
         elif scope["type"] != "websocket":
             await self._pages(scope, receive, send)
+
+
+def _traced(scope: Scope, send: Send) -> Send:
+    """What the edge does for its answers: each says under which id it is to be found."""
+    trace_id = exchange.trace_id_of(dict(scope["headers"])).encode()
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], (b"x-trace-id", trace_id)]
+        await send(message)
+
+    return sending
 
 
 def create_app(

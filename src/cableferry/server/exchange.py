@@ -196,7 +196,7 @@ def arrive(scope: Scope) -> Request:
         headers=headers,
         address=client[0] if client else None,
         started=time.perf_counter(),
-        trace_id=_trace_id(headers),
+        trace_id=trace_id_of(headers),
         request_id=_request_id(headers),
         line=scope.get("line"),
     )
@@ -207,7 +207,7 @@ def _request_id(headers: Mapping[bytes, bytes]) -> str | None:
     return value.decode() if value is not None and _UUID.fullmatch(value) else None
 
 
-def _trace_id(headers: Mapping[bytes, bytes]) -> str:
+def trace_id_of(headers: Mapping[bytes, bytes]) -> str:
     """The caller's own, else the one of its W3C trace, else a new one."""
     own = headers.get(b"x-trace-id")
     if own is not None and _TRACE.fullmatch(own):

@@ -20,6 +20,7 @@ from cableferry.engine.direct import Address, Gathered
 from cableferry.store.files import Piece
 from cableferry.store.tx import Tx
 from cableferry.wire import resumption as wire
+from cableferry.wire import texts
 from cableferry.wire.emx2 import PREFIX
 from cableferry.wire.emx2 import artifacts as artifact_wire
 from cableferry.wire.emx2.artifacts import Size
@@ -27,7 +28,7 @@ from cableferry.wire.emx2.bodies import Link, Links, Name
 
 _DIRECT = f"{PREFIX}/artifacts/{{artifact_id}}/direct"
 _UPLOAD = wire.href("{upload_id}")
-_HASH = Annotated[str, Meta(pattern="^[0-9a-fA-F]{64}$")]
+_HASH = Annotated[str, Meta(pattern=texts.SHA256)]
 
 
 class DirectBody(msgspec.Struct, frozen=True):
