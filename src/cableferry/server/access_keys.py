@@ -24,6 +24,7 @@ from cableferry.wire.s3 import PREFIX
 _MOST = 4096
 _ID = re.compile(r"[A-Za-z0-9]{4,128}")
 _HASH = re.compile(r"[0-9a-f]{64}")
+_PRESIGNED = ("X-Amz-Algorithm=", "X-Amz-Credential=", "X-Amz-Signature=")
 _NOBODY = "a secret that nobody has, to take the same time"
 
 
@@ -117,14 +118,14 @@ class AccessKeys:
 def _shown(envelope: Envelope, query: str) -> sigv4.Proof:
     """What the request says of its signature, in its header or in its query."""
     authorization = envelope.header(b"authorization")
-    is_presigned = "X-Amz-" in query
+    is_presigned = any(field.startswith(_PRESIGNED) for field in query.split("&"))
     if authorization is not None and is_presigned:
         raise Invalid("the request is signed twice, in its header and in its query: sign it once")
     if authorization is not None and not authorization.startswith("AWS "):
         return sigv4.read_header(authorization, envelope.header(b"x-amz-date"))
     if is_presigned:
         return _from_query(query)
-    if authorization is not None or "AWSAccessKeyId=" in query:
+    if authorization is not None or query.startswith("AWSAccessKeyId=") or "&AWSAccessKeyId=" in query:
         raise Invalid("this is Signature Version 2: let the client sign with version 4 (boto3 calls it s3v4)")
     raise Unauthorized("no credentials: sign the request with an access key (AWS Signature Version 4)")
 

@@ -3,12 +3,14 @@
 import logging
 import sys
 import time
+from collections.abc import Mapping
 from typing import BinaryIO, cast
 
 import msgspec
 import structlog
 from structlog.typing import EventDict, Processor
 
+from cableferry.core import artifacts
 from cableferry.server.exchange import Reply, Request
 from cableferry.server.settings import LogSection
 
@@ -70,7 +72,7 @@ def answered(request: Request, reply: Reply) -> None:
     }
     if request.caller is not None:
         fields["caller"] = request.caller.actor
-    about = _created(reply)
+    about = _created(reply) | _of_bucket(request.params)
     for noun in ("job", "artifact"):
         if named := request.params.get(f"{noun}_id") or about.get(noun):
             fields[noun] = named
@@ -79,6 +81,12 @@ def answered(request: Request, reply: Reply) -> None:
     if reply.kind is not None:
         fields["kind"] = reply.kind
     log.info("request answered", **fields)
+
+
+def _of_bucket(params: Mapping[str, str]) -> dict[str, str]:
+    """The artifact that a key of the S3 gateway begins with."""
+    head, slash, _ = params.get("key", "").partition("/")
+    return {"artifact": head} if slash and artifacts.is_id(head) else {}
 
 
 def _created(reply: Reply) -> dict[str, str]:

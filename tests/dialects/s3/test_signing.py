@@ -259,3 +259,22 @@ def test_a_proxy_may_put_our_prefix_before_a_path_that_was_signed_without_it(des
 
     assert 200 == request._replace(target=f"/s3{path}").send(desk.gateway).status
     assert 200 != request._replace(target=f"/s3/s3{path}").send(desk.gateway).status
+
+
+def test_a_key_may_look_like_a_part_of_a_signature(desk: Desk) -> None:
+    path = "X-Amz-Signature=&AWSAccessKeyId=x"
+    desk.put(path, b"abc")
+
+    listed = desk.boto.list_objects_v2(Bucket=BUCKET, Prefix=desk.key(path))
+    target = f"/s3/{BUCKET}?list-type=2&prefix=X-Amz-Signature=&delimiter=AWSAccessKeyId="
+    assert [desk.key(path)] == [each["Key"] for each in listed["Contents"]]
+    assert 200 == signed(desk.gateway, desk.issued, "GET", target).send(desk.gateway).status
+
+
+def test_the_log_tells_which_artifact_it_was(desk: Desk) -> None:
+    trace = desk.put("x", b"abc")["ResponseMetadata"]["RequestId"]
+
+    assert (desk.id, f"user:{desk.person.name}") == (
+        desk.gateway.said(trace)["artifact"],
+        desk.gateway.said(trace)["caller"],
+    )
