@@ -48,6 +48,13 @@ def test_the_command_line_starts_without_server_or_http() -> None:
     assert set() == loaded & (_heavy() | {"httpx2", "sqlite3", "asyncio"})
 
 
+def test_a_server_starts_without_the_libraries_of_graphql() -> None:
+    loaded = _loaded_by("cableferry.server.app")
+
+    assert "cableferry.dialects.graphql" in loaded
+    assert set() == loaded & {"graphql", "strawberry"}
+
+
 def test_the_core_loads_no_clock_die_or_world() -> None:
     loaded = _loaded_by("cableferry.core")
 
