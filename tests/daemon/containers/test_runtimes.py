@@ -32,9 +32,10 @@ def test_docker_gets_the_shared_folder_of_this_machine_and_no_value_of_a_variabl
 
     assert launch.command == (
         *("docker", "run", "--rm", "--name", "opeva_job_demo_j1", "--cidfile", str(tmp_path / "container.id")),
-        *("--volume", "/mnt/shared:/data:rw", "--env", "TOKEN", "calof/opeva_simulator:latest", *ARGUMENTS),
+        *("--volume", "/mnt/shared:/data:rw", "--env-file", str(tmp_path / "container.env")),
+        *("calof/opeva_simulator:latest", *ARGUMENTS),
     )
-    assert {"TOKEN": "secret"} == launch.environment
+    assert ({}, "TOKEN=secret\n") == (launch.environment, launch.variables)
 
 
 def test_another_entrypoint_stands_before_the_arguments(tmp_path: Path) -> None:
@@ -73,6 +74,7 @@ HOSTILE = {
     "a mode of its own": {"volumes": (Volume("/srv", "/data", "rw,exec"),)},
     "an open quote": {"command": "--config '"},
     "an option for a variable": {"env": {"A=B --privileged": "x"}},
+    "two variables in one": {"env": {"A": "x\nLD_PRELOAD=/data/x.so"}},
 }
 
 

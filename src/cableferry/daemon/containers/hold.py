@@ -117,6 +117,7 @@ class Hold:
         folder = self._folder / "jobs" / held.id
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         launch = runtimes.launch(self._site, held.job, folder)
+        (folder / runtimes.VARIABLES_FILE).write_text(launch.variables)
         ours = {name: os.environ[name] for name in _KEPT if name in os.environ}
         environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **ours, **launch.environment}
         return Order(held.id, launch.command, str(folder), str(folder), environment, log_file=str(self._log_file(held)))
@@ -155,7 +156,7 @@ class Hold:
 
     def _named(self, held: Cargo) -> Cargo:
         """With the id that the runtime gave the container, once it has."""
-        file = self._folder / "jobs" / held.id / "container.id"
+        file = self._folder / "jobs" / held.id / runtimes.ID_FILE
         if held.container_id != held.called or not file.exists():
             return held
         return replace(held, container_id=file.read_text().strip()[:128] or held.called)

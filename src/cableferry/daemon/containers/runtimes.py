@@ -15,6 +15,7 @@ from cableferry.client.opeva import Dispatched, Volume
 
 ROOT = "/data"
 PROBE_SECONDS = 20
+ID_FILE, VARIABLES_FILE = "container.id", "container.env"
 _IMAGE = re.compile(r"[A-Za-z0-9/][A-Za-z0-9_./:@+-]*")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -47,11 +48,14 @@ class Site(msgspec.Struct, frozen=True):
 
 
 class Launch(msgspec.Struct, frozen=True):
-    """A command, its environment beside that of every command, and the file that will hold the container's id."""
+    """A command, its environment beside that of every command, and what a file for its container's variables holds.
+
+    Docker's own program must not get the variables: some of them would change what it does.
+    """
 
     command: tuple[str, ...]
     environment: dict[str, str]
-    id_file: Path | None = None
+    variables: str = ""
 
 
 def probe() -> Runtime | None:
@@ -84,8 +88,7 @@ def launch(site: Site, job: Dispatched, folder: Path) -> Launch:
         case Runtime.APPTAINER:
             return Launch(_apptainer(site, job, volumes, arguments), _for_apptainer(job.env))
         case _:
-            id_file = folder / "container.id"
-            return Launch(_docker(site, job, volumes, (str(id_file), *arguments)), dict(job.env), id_file)
+            return Launch(_docker(site, job, volumes, (str(folder), *arguments)), {}, _variables(job.env))
 
 
 def clear(runtime: Runtime, name: str) -> None:
@@ -121,16 +124,16 @@ def _process(site: Site, arguments: Iterable[str]) -> tuple[str, ...]:
 
 
 def _docker(site: Site, job: Dispatched, volumes: Iterable[Volume], rest: tuple[str, ...]) -> tuple[str, ...]:
-    id_file, *arguments = rest
+    folder, *arguments = rest
     if not _NAME.fullmatch(job.container_name):
         raise NotRunnable(f"{job.container_name[:80]!r} is no name for a container")
     entry, *before = site.entrypoint or (None,)
     return (
-        site.runtime, "run", "--rm", "--name", job.container_name, "--cidfile", id_file,
+        site.runtime, "run", "--rm", "--name", job.container_name, "--cidfile", f"{folder}/{ID_FILE}",
         *(["--gpus", "all"] if site.has_gpus else []),
         *(part for volume in volumes for part in ("--volume", f"{volume.host}:{volume.container}:{volume.mode}")),
-        # a name alone: its value comes from the environment, where no list of processes shows it
-        *(part for name in job.env for part in ("--env", name)),
+        # no list of processes shows what stands in a file
+        "--env-file", f"{folder}/{VARIABLES_FILE}",
         *(["--entrypoint", entry] if entry else []),
         _image(job.image), *(before if entry else []), *arguments,
     )  # fmt: skip
@@ -149,6 +152,13 @@ def _apptainer(site: Site, job: Dispatched, volumes: Iterable[Volume], rest: Ite
 
 def _for_apptainer(env: dict[str, str]) -> dict[str, str]:
     return {f"APPTAINERENV_{name}": value for name, value in env.items()}
+
+
+def _variables(env: dict[str, str]) -> str:
+    broken = [name for name, value in env.items() if "\n" in value or "\0" in value]
+    if broken:
+        raise NotRunnable(f"the variable {broken[0]} holds more than one line")
+    return "".join(f"{name}={value}\n" for name, value in env.items())
 
 
 def _image(image: str) -> str:
