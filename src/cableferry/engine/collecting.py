@@ -116,10 +116,12 @@ async def _fail_stalled(depot: Depot, keeping: Keeping, done: Collected) -> None
 
 
 async def _delete_due(depot: Depot, keeping: Keeping, done: Collected) -> None:
-    kept = keeping.retention
     async for page in _due(depot, keeping):
-        for ids in retention.portions(page):
-            for due in await depot.store.awrite(partial(retention.delete_due, kept=kept, ids=ids)):
+        for each in page:
+            # one at a time: an artifact may have hundreds of thousands of files
+            work = partial(retention.delete_due, kept=keeping.retention, id=each.artifact.id)
+            due = await depot.store.awrite(work)
+            if due is not None:
                 done.add(due)
 
 

@@ -1,6 +1,5 @@
 """What becomes of artifacts by themselves: stalled ones fail, and those that were kept long enough go."""
 
-from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -10,10 +9,9 @@ from cableferry.core import retention
 from cableferry.core.artifacts import Artifact
 from cableferry.core.retention import Retention
 from cableferry.engine import artifacts
+from cableferry.store import artifacts as artifact_rows
 from cableferry.store import retention as rows
 from cableferry.store import uploads
-from cableferry.store.artifacts import delete as delete_row
-from cableferry.store.artifacts import lock
 from cableferry.store.tx import News, Tx
 
 LOOKED_AT_ONCE = 500
@@ -58,32 +56,22 @@ def look(tx: Tx, kept: Retention, after: int, most: int = LOOKED_AT_ONCE) -> Pag
     return Page(due, page[-1].key if page and len(old) == len(page) == most else None)
 
 
-def delete_due(tx: Tx, kept: Retention, ids: Collection[str]) -> list[Due]:
-    """Delete those of these artifacts that still may go, now that nobody else can take them up."""
-    return [due for each in sorted(ids) if (due := _deleted(tx, kept, each)) is not None]
-
-
-def portions(due: Sequence[Due]) -> list[list[str]]:
-    """Their ids, so many as one transaction should do."""
-    found = [each.artifact.id for each in due]
-    return [found[start : start + CHANGED_AT_ONCE] for start in range(0, len(found), CHANGED_AT_ONCE)]
-
-
-def _fail(tx: Tx, due: Due, since: datetime) -> Due | None:
-    artifact = lock(tx, due.artifact.id)
-    if artifact is None or not artifact.is_open or artifact.touched_at > since:
-        return None
-    return Due(artifacts.give_up(tx, artifact, due.reason), due.becomes, due.reason)
-
-
-def _deleted(tx: Tx, kept: Retention, id: str) -> Due | None:
-    artifact = lock(tx, id)
+def delete_due(tx: Tx, kept: Retention, id: str) -> Due | None:
+    """Delete an artifact that still may go, now that nobody else can take it up."""
+    artifact = artifact_rows.lock(tx, id)
     if artifact is None:
         return None
     reason = retention.why(kept, artifact, rows.uses(tx, [artifact.key])[artifact.key], tx.now)
     if reason is None:
         return None
     uploads.bury_of_artifact(tx, artifact.key)
-    delete_row(tx, artifact)
+    artifact_rows.delete(tx, artifact)
     tx.announce(News("artifact", id, "deleted"))
     return Due(artifact, "deleted", reason)
+
+
+def _fail(tx: Tx, due: Due, since: datetime) -> Due | None:
+    artifact = artifact_rows.lock(tx, due.artifact.id)
+    if artifact is None or not artifact.is_open or artifact.touched_at > since:
+        return None
+    return Due(artifacts.give_up(tx, artifact, due.reason), due.becomes, due.reason)
