@@ -5,6 +5,7 @@ import Jobs from "./pages/Jobs.vue";
 const pages: RouteRecordRaw[] = [
   { path: "/", redirect: "/jobs" },
   { path: "/jobs", component: Jobs, meta: { title: "Jobs" } },
+  { path: "/jobs/new", component: () => import("./pages/NewJob.vue"), meta: { title: "New job" } },
   { path: "/jobs/:id", component: () => import("./pages/Job.vue"), props: true, meta: { title: "Job" } },
   { path: "/artifacts", component: () => import("./pages/Artifacts.vue"), meta: { title: "Artifacts" } },
   { path: "/artifacts/:id", component: () => import("./pages/Artifact.vue"), props: true, meta: { title: "Artifact" } },

@@ -27,7 +27,7 @@ for (const colorScheme of ["light", "dark"]) {
     assert.deepEqual(await violations(stranger), []);
 
     const page = await signedIn({ colorScheme });
-    for (const place of ["jobs", `jobs/${job.id}`, "artifacts", `artifacts/${artifact.id}`, "workers", "overview", "settings", "account", "nowhere"]) {
+    for (const place of ["jobs", "jobs/new", `jobs/${job.id}`, "artifacts", `artifacts/${artifact.id}`, "workers", "overview", "settings", "account", "nowhere"]) {
       await page.goto(`${server}/ui/${place}`);
       await page.locator("main h1").first().waitFor();
       await page.waitForLoadState("networkidle");

@@ -100,3 +100,31 @@ test("an id leads to its job", async () => {
   await page.getByRole("heading", { name: "nobody-seeks-this" }).waitFor();
   content(page);
 });
+
+test("a job is submitted in the browser, and run again", async () => {
+  const page = await signedIn();
+  await page.goto(`${server}/ui/jobs`);
+  await page.getByRole("button", { name: "New job" }).click();
+  await page.getByLabel("Processor").fill("nobody-offered-this");
+  await page.getByText("No worker offers this").waitFor();
+  await page.getByLabel("Processor").fill("count-primes");
+  await page.getByText("Worker demo-worker offers this.").waitFor();
+  await page.getByLabel("Parameters").fill('{"below": 20');
+  await page.getByText("This is no JSON").waitFor();
+  assert.ok(await page.getByRole("button", { name: "Submit" }).isDisabled());
+  await page.getByLabel("Parameters").fill('{"below": 20}');
+  await page.getByRole("button", { name: "Submit" }).click();
+  await page.getByText("COMPLETED").first().waitFor();
+  const first = page.url();
+
+  await page.getByRole("button", { name: "Run again" }).click();
+  await page.waitForFunction(() => document.querySelector("textarea")?.value.includes("20"));
+  await page.getByLabel("Inputs").fill("0193d2a0-0000-7000-8000-000000000000");
+  await page.getByRole("button", { name: "Submit" }).click();
+  assert.match(await page.getByRole("alert").innerText(), /no artifact/);
+  await page.getByLabel("Inputs").fill("");
+  await page.getByRole("button", { name: "Submit" }).click();
+  await page.getByText("COMPLETED").first().waitFor();
+  assert.notEqual(page.url(), first);
+  content(page);
+});
