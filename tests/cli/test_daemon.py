@@ -1,5 +1,6 @@
 """The daemon's commands, under both their names, with a scheduler that runs nothing."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -9,10 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from cableferry.client.artifacts import Description
 from cableferry.client.emx2 import Emx2
+from cableferry.client.http import Content
+from cableferry.wire.emx2.artifacts import CreateArtifactBody
 from cableferry.wire.emx2.bodies import CreateBody
 from tests.cli import ferry as program
 from tests.cli.ferry import Ended, ferry
+from tests.schedulers.waiting import until
 
 ALIAS = (sys.executable, "-c", "from cableferry.cli.main import emx2_daemon; emx2_daemon()")
 
@@ -123,3 +128,37 @@ def test_status_and_doctor_tell_what_is_held_and_no_secret(site: Site) -> None:
     assert (nothing.code, status.code, job in status.out) == (3, 0, True)
     assert [held["id"] for held in json.loads(doctor.out)["standing"]["jobs"]] == [job]
     assert "s3cret" not in doctor.out + status.out
+
+
+def test_the_shell_runs_a_program_of_the_host_with_inputs_and_brings_its_results_home(site: Site) -> None:
+    script = site.folder / "upper.sh"
+    script.write_text('#!/bin/sh\necho working\ntr a-z A-Z <"$HPC_INPUT_DIR"/text/a.txt >"$HPC_OUTPUT_DIR/b.txt"\n')
+    script.chmod(0o755)
+    site.file.write_text(site.file.read_text().replace('sif_image: "/dev/null"', f"entrypoint: {script}"))
+    made = site.client.artifacts.create(CreateArtifactBody(type="blob")).id
+    body = Content(lambda: iter([b"hello"]), 5, hashlib.sha256(b"hello").hexdigest())
+    site.client.artifacts.put(made, Description("a.txt"), body)
+    site.client.artifacts.commit(made)
+    job = site.client.create(CreateBody("test", "test", inputs=msgspec.Raw(f'{{"text": "{made}"}}'.encode()))).id
+
+    def is_over() -> bool:
+        ended = site.alias("-c", str(site.file), "once", "--backend", "shell")
+        assert ended.code == 0, ended.err
+        found = site.client.job(job)
+        return found is not None and found.is_final
+
+    until(is_over)
+    ended = site.client.job(job)
+    assert ended is not None
+    assert ended.status == "COMPLETED", ended.detail
+    assert _files(site, ended.output_artifact_id) == {"b.txt": b"HELLO"}
+    assert _files(site, ended.log_artifact_id)["stdout.log"] == b"working\n"
+    assert not (site.folder / "jobs" / job).exists()
+
+
+def _files(site: Site, artifact: str | None) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for file in site.client.artifacts.files(artifact or ""):
+        with site.client.artifacts.reading(artifact or "", file.path) as streaming:
+            found[file.path] = streaming.whole().body
+    return found

@@ -267,6 +267,9 @@ class Daemon:
 
     def _look_seconds(self) -> float:
         """Sooner while jobs are young, since most that will go wrong goes wrong at once; seldom without any."""
+        if self._config.backend == "local":
+            # it costs next to nothing
+            return min(self._config.look_seconds, TICK_SECONDS)
         now = time.time()
         is_fresh = any(now - (held.submitted_at or 0) < _FRESH_SECONDS for held in self._holding)
         if is_fresh:
