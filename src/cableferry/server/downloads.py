@@ -16,7 +16,8 @@ log = structlog.get_logger()
 
 # whoever takes nothing for so long will not take the rest either
 STALLED_SECONDS = 300
-AT_HAND_BYTES = 1024 * 1024
+# copying more than this keeps the loop longer than a thread would
+AT_HAND_BYTES = 256 * 1024
 
 
 class Downloads:

@@ -52,6 +52,9 @@ class LocalBlobs:
         return await reading.measured(self._threads, place, self.chunks(place, 0, size_bytes))
 
     async def chunks(self, place: str, start: int, stop: int) -> AsyncIterator[bytes]:
+        if stop - start <= CHUNK_BYTES:
+            yield await self._threads.wait(self.read, place, start, stop)
+            return
         # held open: whoever reads a place keeps it, though it is deleted meanwhile
         descriptor = await self._threads.wait(self._open, place)
         try:
