@@ -225,7 +225,7 @@ def test_a_large_file_goes_in_parts_and_on_where_it_broke_off(head: Head) -> Non
     content = os.urandom(4_000_000)
     head.fill({"large.bin": content})
     head.client.artifacts.part_bytes = 1_000_000
-    head.stop_after = 4_000_000 + 2_500_000  # hashed, and sent
+    head.stop_after = 4_000_000 + 1_500_000  # hashed, and sent: it stops behind the third part
     assert Cancelled() == head.collect()
 
     head.stop_after = 10**12
@@ -258,6 +258,15 @@ def test_a_lost_answer_to_the_creation_makes_no_second_artifact(head: Head) -> N
     stored: Any = head.collect()
 
     assert [stored.artifact_id] == head.noted == [artifact.id for artifact in head.all()]
+
+
+def test_a_site_that_changes_its_mind_gets_another_artifact(head: Head) -> None:
+    head.fill()
+    head.collect()
+    head.what = msgspec.structs.replace(head.what, residence="posix", metadata={"profile": "other"})
+
+    assert isinstance(head.collect(), Stored)
+    assert {"managed", "posix"} == {artifact.residence for artifact in head.all()}
 
 
 def test_what_the_server_gave_up_is_begun_anew(head: Head) -> None:

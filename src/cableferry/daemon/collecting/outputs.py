@@ -1,6 +1,7 @@
 """One artifact of what a job wrote: created once, brought file by file, committed when it is whole."""
 
 import contextlib
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -139,11 +140,12 @@ def _is_ours(artifact: Artifact, said: Mapping[str, object]) -> bool:
 
 
 def _created(desk: Desk, what: What, tree: Tree, created: Callable[[str], object]) -> Artifact:
-    """A new one; the key makes it once, and those that the server gave up are counted so that it is another."""
+    """A new one; the key makes it once, and another one when the server gave it up or the site's mind has changed."""
     url = f"file://{tree.root}" if what.residence == "posix" else None
-    given_up = len(_earlier(desk, what))
-    key = f"{what.job_id}-a{what.attempt}-{what.role}-{given_up}"
-    artifact = desk.artifacts.create(msgspec.structs.replace(what.body, content_url=url), key)
+    body = msgspec.structs.replace(what.body, content_url=url)
+    said = hashlib.sha256(msgspec.json.encode(body)).hexdigest()[:16]
+    key = f"{what.job_id}-a{what.attempt}-{what.role}-{len(_earlier(desk, what))}-{said}"
+    artifact = desk.artifacts.create(body, key)
     created(artifact.id)
     return artifact
 
