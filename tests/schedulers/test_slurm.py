@@ -150,9 +150,11 @@ def test_a_lost_node_has_a_word_of_its_own(site: Site) -> None:
     node = site.until(ticket, Phase.RUNNING).node
     with clusters.acting_as_root():
         site.cluster.root("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
+    end = site.end(ticket)
+    with clusters.acting_as_root():
         site.cluster.root("scontrol", "update", f"nodename={node}", "state=resume")
 
-    assert site.end(ticket).ending is Ending.NODE_FAILED
+    assert end.ending is Ending.NODE_FAILED
 
 
 def test_a_waiting_job_says_why_and_can_be_cancelled(site: Site) -> None:

@@ -310,6 +310,36 @@ def _lines(daemon: ClusterDaemon, *options: str) -> list[str]:
     return daemon.slurm("squeue", *options).splitlines()
 
 
+def test_a_job_whose_node_is_lost_is_tried_again_where_its_site_wants_that(daemon: ClusterDaemon) -> None:
+    once_then_wait = (
+        'echo ran >>"$GATE/ran"; [ $(wc -l <"$GATE/ran") = 2 ] || sleep 600; echo >"$HPC_OUTPUT_DIR/result"'
+    )
+    daemon.offer("fragile", script=once_then_wait, retries={"node-fail": 1})
+    job = daemon.submit("fragile")
+    daemon.start()
+    slurm_id = daemon.until(job, "STARTED").slurm_job_id or ""
+    until(lambda: (daemon.folder / "ran").exists())
+    node = daemon.slurm("squeue", "-h", "-j", slurm_id, "-o", "%N").strip()
+    daemon.slurm("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
+    until(lambda: _lines(daemon, "-h", "-j", slurm_id, "-t", "all", "-o", "%T") == ["NODE_FAIL"])
+    daemon.slurm("scontrol", "update", f"nodename={node}", "state=resume")
+    ended = daemon.ended(job)
+
+    assert (ended.status, ended.slurm_job_id != slurm_id) == ("COMPLETED", True)
+    assert (daemon.folder / "ran").read_text() == "ran\nran\n"
+    assert "node-fail: tried again, try 2" in [row.detail for row in daemon.history(job)]
+
+
+def test_a_container_sees_the_graphics_card_that_slurm_chose(daemon: ClusterDaemon) -> None:
+    inside = ["/bin/sh", "-c", 'printf %s "$CUDA_VISIBLE_DEVICES" >"$HPC_OUTPUT_DIR/card"']
+    daemon.offer("gpu", sif_image=daemon.cluster.image, container_entrypoint=inside, partition="gpu", gres="gpu:h200:1")
+    job = daemon.submit("gpu")
+    daemon.start()
+    ended = daemon.ended(job)
+
+    assert (ended.status, daemon.files(ended.output_artifact_id)) == ("COMPLETED", {"card": b"0"}), ended.detail
+
+
 def test_check_tells_good_profiles_from_bad_ones(daemon: ClusterDaemon) -> None:
     daemon.offer("good", script="true")
     daemon.offer("nowhere", script="true", partition="none")
