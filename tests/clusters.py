@@ -46,6 +46,14 @@ class Cluster(msgspec.Struct, frozen=True):
             raise RuntimeError(f"{' '.join(command)}: {finished.stderr.strip()}")
         return finished.stdout
 
+    def lose(self, node: str) -> None:
+        self.root("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
+
+    def bring_back(self, node: str) -> None:
+        """One that came back by itself refuses to be brought."""
+        with contextlib.suppress(RuntimeError):
+            self.root("scontrol", "update", f"nodename={node}", "state=resume")
+
     def folder(self) -> Path:
         """A new folder of the user's on the disk that all nodes share."""
         folder = Path(self.jobs) / uuid.uuid4().hex[:12]

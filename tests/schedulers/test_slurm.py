@@ -147,12 +147,12 @@ def test_too_much_time_has_a_word_of_its_own(site: Site) -> None:
 
 def test_a_lost_node_has_a_word_of_its_own(site: Site) -> None:
     ticket = site.submit("sleep", "600")
-    node = site.until(ticket, Phase.RUNNING).node
+    node = site.until(ticket, Phase.RUNNING).node or ""
     with clusters.acting_as_root():
-        site.cluster.root("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
+        site.cluster.lose(node)
     end = site.end(ticket)
     with clusters.acting_as_root():
-        site.cluster.root("scontrol", "update", f"nodename={node}", "state=resume")
+        site.cluster.bring_back(node)
 
     assert end.ending is Ending.NODE_FAILED
 

@@ -320,9 +320,9 @@ def test_a_job_whose_node_is_lost_is_tried_again_where_its_site_wants_that(daemo
     slurm_id = daemon.until(job, "STARTED").slurm_job_id or ""
     until(lambda: (daemon.folder / "ran").exists())
     node = daemon.slurm("squeue", "-h", "-j", slurm_id, "-o", "%N").strip()
-    daemon.slurm("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
+    daemon.cluster.lose(node)
     until(lambda: _lines(daemon, "-h", "-j", slurm_id, "-t", "all", "-o", "%T") == ["NODE_FAIL"])
-    daemon.slurm("scontrol", "update", f"nodename={node}", "state=resume")
+    daemon.cluster.bring_back(node)
     ended = daemon.ended(job)
 
     assert (ended.status, ended.slurm_job_id != slurm_id) == ("COMPLETED", True)
