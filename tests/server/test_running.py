@@ -1,6 +1,7 @@
 """On which thread a write runs."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -8,7 +9,7 @@ import pytest
 
 from cableferry.core.access import Need
 from cableferry.dialects.endpoint import Call, Endpoint
-from cableferry.server.running import MOST_BRIEF_BYTES
+from cableferry.server.running import LONG_AT_ONCE, MOST_BRIEF_BYTES
 from cableferry.store.tx import Tx
 from cableferry.testing import servers
 
@@ -44,3 +45,29 @@ def test_a_brief_read_runs_on_the_event_loop(tmp_path: Path) -> None:
         threads = {running.client().get("/api/hpc/thread").body for _ in range(20)}
 
     assert b'"store-reader"' not in threads
+
+
+def test_works_of_minutes_keep_nobody_else_waiting(tmp_path: Path) -> None:
+    begun, may_end = threading.Semaphore(0), threading.Event()
+
+    def wait(call: Call) -> str:
+        begun.release()
+        return str(may_end.wait(20))
+
+    def told(tx: Tx, call: Call) -> str:
+        return str(call.prepared)
+
+    long = Endpoint("GET", "/api/hpc/long", told, Need.READ, "Wait", str, prepare=wait, is_long=True)
+    short = Endpoint("GET", "/api/hpc/short", told, Need.READ, "Hash", str, prepare=lambda call: "done")
+    never = Endpoint(
+        "GET", "/api/hpc/never", told, Need.READ, "Say", str, prepare=wait, prepares=lambda call: False, is_long=True
+    )
+    with servers.running(servers.settings_in(tmp_path), extra=[long, short, never]) as running:
+        with ThreadPoolExecutor(30) as pool:
+            waiting = [pool.submit(running.client().get, "/api/hpc/long") for _ in range(30)]
+            assert all(begun.acquire(timeout=20) for _ in range(LONG_AT_ONCE))
+            answers = [running.client().get(path).body for path in ("/api/hpc/short", "/api/hpc/never")]
+            may_end.set()
+
+        assert [b'"done"', b'"None"'] == answers
+        assert {b'"True"'} == {reply.result().body for reply in waiting}

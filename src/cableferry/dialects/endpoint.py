@@ -197,7 +197,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     """One route; `run` is sync, in one transaction, and returns the body or an Answer.
 
     `prepare` runs before it in a thread, outside any transaction, for what is slow by design;
-    its result is `call.prepared`. A `pure` endpoint has no transaction: its `tx` must not be used.
+    its result is `call.prepared`. It does so for every call, or for those that `prepares` names; what `is_long` may
+    take minutes, and keeps only its own kind waiting. A `pure` endpoint has no transaction: its `tx` must not be used.
     `keeps_secret` says that the request or the answer holds a secret, so neither is kept readable.
     One with `takes` gets its body as a stream: `takes` runs in a write transaction of its own before a byte is read,
     and may refuse; when it returns None the body is read as usual, like every JSON body of an endpoint with a `body`.
@@ -228,6 +229,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     has_optional_body: bool = False
     quiet_status: int | None = None
     prepare: Callable[[Call], Any] | None = None
+    prepares: Callable[[Call], bool] | None = None
+    is_long: bool = False
     takes: Callable[[Tx, Call], Landing | None] | None = None
     feed: Feed | None = None
     reads: Callable[[bytes, Headers], Any] | None = None

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
 import msgspec
@@ -17,6 +18,8 @@ from cableferry.server.routes import Route
 from cableferry.store.tx import Store, Tx
 
 MOST_BRIEF_BYTES = 16_384
+# so many works of minutes go on at once; the next ones wait, and nobody else does
+LONG_AT_ONCE = 4
 
 # what a pure endpoint gets: it has no transaction
 NO_TX = cast(Tx, None)
@@ -66,11 +69,12 @@ class Runner:
         self._store = store
         self._polls = polling
         self._vault = vault
+        self._long = ThreadPoolExecutor(LONG_AT_ONCE, "long")
 
     async def run(self, admission: Admission, receive: Receive) -> Reply:
         endpoint = admission.endpoint
         key = idempotence.key_of(admission.request)
-        if endpoint.prepare is not None:
+        if endpoint.prepare is not None and (endpoint.prepares is None or endpoint.prepares(admission.call)):
             admission = await self._prepared(admission)
         match endpoint.mode:
             case "pure":
@@ -86,8 +90,11 @@ class Runner:
         assert prepare is not None  # noqa: S101  # asked by the caller
         if admission.confirm is not None:
             await self._store.aread(admission.check)
-        call = msgspec.structs.replace(admission.call, prepared=await asyncio.to_thread(prepare, admission.call))
-        return msgspec.structs.replace(admission, call=call)
+        if admission.endpoint.is_long:
+            prepared = await asyncio.get_running_loop().run_in_executor(self._long, prepare, admission.call)
+        else:
+            prepared = await asyncio.to_thread(prepare, admission.call)
+        return msgspec.structs.replace(admission, call=msgspec.structs.replace(admission.call, prepared=prepared))
 
     async def write(self, admission: Admission, key: str | None) -> Reply:
         """One write transaction, and only one for all requests with this key."""

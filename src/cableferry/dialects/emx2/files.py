@@ -101,11 +101,13 @@ def post(tx: Tx, call: Call) -> Answer:
     return _attached(tx, call, _named(arrived.fields.get("path") or _unambiguous(arrived.file_name)), arrived)
 
 
+def wants_verified(call: Call) -> bool:
+    query: DownloadQuery = call.query
+    return query.verify == "1"
+
+
 def verified(call: Call) -> Refusal | None:
     """What speaks against a download; it waits for the transaction, which spends the nonce of this request."""
-    query: DownloadQuery = call.query
-    if query.verify == "0":
-        return None
     try:
         finding = verifying.check_file(_contract(call).depot, call.path["artifact_id"], call.path["path"])
     except NotFound as refusal:
@@ -293,7 +295,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     Endpoint(
         "GET", _FILE, get, Need.READ, "Download a file, whole or in ranges",
-        answer=None, query=DownloadQuery, refusals=(404,), prepare=verified,
+        answer=None, query=DownloadQuery, refusals=(404,), prepare=verified, prepares=wants_verified, is_long=True,
     ),
     Endpoint(
         "DELETE", _FILE, delete, Need.CREATE, "Remove a file before the commit",

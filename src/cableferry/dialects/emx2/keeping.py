@@ -79,9 +79,11 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "POST", f"{HOME}/{{artifact_id}}/verify", verify, Need.CREATE, "Hash the bytes of an artifact again",
         answer=wire.VerifiedBody, body=wire.VerifyBody, refusals=(404,), has_optional_body=True, prepare=look,
+        is_long=True,
     ),
     Endpoint(
         "POST", f"{HOME}/collect", collect, Need.MANAGE, "Collect what is to go, or tell what would go",
         answer=wire.CollectionBody, mode="pure", body=wire.CollectBody, has_optional_body=True, prepare=do_collect,
+        is_long=True,
     ),
 )  # fmt: skip
