@@ -264,3 +264,20 @@ def test_a_folder_may_be_made_where_files_may_be_put_and_leaves_nothing(desk: De
 
     assert [400, 400, 404, 404] == refusals
     assert 0 == desk.boto.list_objects_v2(Bucket=BUCKET, Prefix=desk.key(""))["KeyCount"]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"ServerSideEncryption": "AES256"},
+        {"Tagging": "a=b"},
+        {"ObjectLockLegalHoldStatus": "ON"},
+        {"WebsiteRedirectLocation": "/x"},
+    ],
+)
+def test_a_wish_that_cannot_be_met_is_refused_and_not_ignored(desk: Desk, wish: dict[str, str]) -> None:
+    at = {"Bucket": BUCKET, "Key": desk.key("x")} | wish
+    for write in (lambda: desk.boto.put_object(Body=b"x", **at), lambda: desk.boto.create_multipart_upload(**at)):
+        with pytest.raises(ClientError) as refused:
+            write()
+        assert (501, "NotImplemented") == refusal(refused.value)

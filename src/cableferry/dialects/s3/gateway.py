@@ -14,6 +14,7 @@ from cableferry.wire.s3 import PREFIX, codes
 HOME = PREFIX
 BUCKET = f"{PREFIX}/{{bucket}}"
 OBJECT = f"{BUCKET}/{{key:path}}"
+_WISHES = (b"x-amz-server-side-encryption", b"x-amz-object-lock-", b"x-amz-tagging", b"x-amz-website-redirect-")
 
 
 class Gateway(msgspec.Struct, frozen=True):
@@ -81,6 +82,13 @@ def is_encoded(kind: str | None) -> bool:
 
 def ignore_body(body: bytes, headers: Headers) -> None:
     """What comes with a request that is refused anyway."""
+
+
+def check_wishes(headers: Headers) -> None:
+    """Refuse a file that is to be kept in a way in which we keep none: silence would be taken for a yes."""
+    for name in headers:
+        if name.startswith(_WISHES):
+            raise not_implemented(f"what {name.decode('latin-1')[:80]} wishes for")
 
 
 def not_implemented(what: str) -> Refusal:

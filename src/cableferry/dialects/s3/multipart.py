@@ -61,6 +61,7 @@ class UploadsQuery(msgspec.Struct, frozen=True, rename="kebab"):
 
 def create(tx: Tx, call: Call) -> Plain:
     key = gateway.key_to_write(call)
+    gateway.check_wishes(call.headers)
     said = kept.said(key.path, call.headers)
     draft = Draft(said, Manner.PARTS, metadata=said.headers)
     upload = uploads.create(tx, key.head, draft, call.caller, gateway.gateway(call).multipart_lifetime)

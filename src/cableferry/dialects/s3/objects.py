@@ -70,6 +70,7 @@ def takes(tx: Tx, call: Call) -> Landing | None:
         folders.check(tx, call)
         return None
     key = gateway.key_to_write(call)
+    gateway.check_wishes(call.headers)
     if COPY_SOURCE in call.headers:
         return None
     landing = checksums.landing(call, gateway.gateway(call).upload_limit_bytes)
