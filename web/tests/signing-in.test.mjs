@@ -44,7 +44,7 @@ test("a token is made, shown once, and revoked", async () => {
 
   assert.equal((await asked()).status, 200);
   await page.getByRole("row", { name: /a script/ }).getByRole("button", { name: "Revoke" }).click();
-  await page.getByText("revoked").first().waitFor();
+  await page.getByRole("row", { name: /a script/ }).getByText("revoked").waitFor();
   assert.equal((await asked()).status, 401);
   await page.reload();
   await page.getByText("a script").waitFor();
