@@ -175,8 +175,11 @@ def test_two_jobs_of_one_name_run_one_payload_and_the_other_says_so(site: Site) 
     assert (site.folder / "ran").read_text() == "ran\n"
 
 
+# these run for a second before they are requeued: Slurm fails a job that is requeued in the moment of its start
+
+
 def test_a_requeued_job_does_not_run_its_payload_again(site: Site) -> None:
-    ticket = site.submit("sh", "-c", "echo ran >>ran; sleep 60")
+    ticket = site.submit("sh", "-c", "sleep 1; echo ran >>ran; sleep 60")
     until(lambda: (site.folder / "ran").exists())
     with clusters.acting_as_root():
         site.cluster.root("scontrol", "update", f"jobid={ticket.called}", "requeue=1")
@@ -188,7 +191,7 @@ def test_a_requeued_job_does_not_run_its_payload_again(site: Site) -> None:
 
 
 def test_a_job_that_may_restart_does(site: Site) -> None:
-    ticket = site.submit("sh", "-c", "echo ran >>ran; [ $(wc -l <ran) = 2 ] || sleep 60", may_restart=True)
+    ticket = site.submit("sh", "-c", "sleep 1; echo ran >>ran; [ $(wc -l <ran) = 2 ] || sleep 60", may_restart=True)
     until(lambda: (site.folder / "ran").exists())
     with clusters.acting_as_root():
         site.cluster.root("scontrol", "requeue", ticket.called)
