@@ -198,7 +198,7 @@ def test_a_pem_file_will_do(tmp_path: Path, algorithm: str) -> None:
         '{"keys": []}',
         "[1]",
         json.dumps({"kty": "oct", "k": encode(b"sixteen bytes...")}),
-        json.dumps(jwk.ECKey.generate_key("P-256").as_dict(private=False)),
+        pytest.param(json.dumps(jwk.ECKey.generate_key("P-256").as_dict(private=False)), id="another-curve"),
     ],
 )
 def test_a_keys_file_without_a_good_key_stops_the_start(tmp_path: Path, content: str) -> None:
