@@ -176,5 +176,5 @@ async def _remove_dead(depot: Depot, keeping: Keeping, done: Collected) -> None:
     """Bytes first, then the note that they were to go: a removal that is not noted is done again."""
     while dead := await depot.store.aread(lambda tx: leftovers.dead(tx, tx.now - keeping.grace, PLACES_AT_ONCE)):
         await depot.blobs.delete(dead)
-        await depot.store.awrite(partial(leftovers.forget_places, places=dead))
+        await depot.store.awrite(lambda tx, gone=dead: leftovers.forget_places(tx, gone, tx.now - keeping.grace))
         done.places_removed += len(dead)

@@ -65,10 +65,11 @@ _BURY = statement(
 )
 _DEAD = statement("dead_places_due", "SELECT place FROM dead_places WHERE at <= ? ORDER BY at, place LIMIT ?")
 _DEAD_COUNT = statement("dead_places_count", "SELECT count(*) FROM dead_places WHERE at <= ?")
+# not one that another collection has just removed and remembers
 _REMOVED = statement(
     "dead_places_removed",
-    sqlite=f"DELETE FROM dead_places WHERE place IN {_PLACES} AND at > 0",
-    postgres=f"DELETE FROM dead_places WHERE place IN {_PG_PLACES} AND at > 0",
+    sqlite=f"DELETE FROM dead_places WHERE place IN {_PLACES} AND at > 0 AND at <= ?",
+    postgres=f"DELETE FROM dead_places WHERE place IN {_PG_PLACES} AND at > 0 AND at <= ?",
 )
 _REMEMBER = statement(
     "orphans_remembered",
@@ -127,9 +128,9 @@ def dead_count(tx: Tx) -> int:
     return int(cast(Row, tx.one(_DEAD_COUNT, (micros(tx.now),)))[0])
 
 
-def forget_places(tx: Tx, places: Collection[str]) -> None:
-    """Note that these are removed; of an orphan it is remembered for a while that it is dead, and then once more."""
-    tx.run(_REMOVED, (_json(places),))
+def forget_places(tx: Tx, places: Collection[str], before: datetime) -> None:
+    """Note that what was given up by then is removed; of an orphan it is remembered for a while that it is dead."""
+    tx.run(_REMOVED, (_json(places), micros(before)))
     tx.run(_REMEMBER, (micros(tx.now + REMEMBERED), _json(places)))
 
 
