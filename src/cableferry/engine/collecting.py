@@ -17,6 +17,7 @@ from cableferry.engine.reading import Depot
 from cableferry.engine.retention import Due
 from cableferry.store import leftovers
 from cableferry.store.blobs import Found
+from cableferry.store.tx import Tx
 
 BLOBS_AT_ONCE = 500
 PLACES_AT_ONCE = 500
@@ -174,7 +175,11 @@ async def _old_places(depot: Depot, cut: datetime) -> AsyncIterator[dict[str, Fo
 
 async def _remove_dead(depot: Depot, keeping: Keeping, done: Collected) -> None:
     """Bytes first, then the note that they were to go: a removal that is not noted is done again."""
+
+    def forget(tx: Tx, places: Sequence[str]) -> None:
+        leftovers.forget_places(tx, places, tx.now - keeping.grace)
+
     while dead := await depot.store.aread(lambda tx: leftovers.dead(tx, tx.now - keeping.grace, PLACES_AT_ONCE)):
         await depot.blobs.delete(dead)
-        await depot.store.awrite(lambda tx, gone=dead: leftovers.forget_places(tx, gone, tx.now - keeping.grace))
+        await depot.store.awrite(partial(forget, places=dead))
         done.places_removed += len(dead)
