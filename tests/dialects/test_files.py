@@ -223,3 +223,17 @@ def test_a_worker_that_asks_for_no_page_gets_every_file(client: Client) -> None:
 
     assert (mine.json["count"], other.json["count"], other.json["limit"]) == (101, 100, 100)
     assert mine.json["total_count"] == other.json["total_count"] == 101
+
+
+@pytest.mark.parametrize("content_type", ["a\0b", "text/plain\nX-Evil: 1", "x" * 256])
+def test_a_form_that_names_an_impossible_type_is_refused(client: Client, content_type: str) -> None:
+    artifact = create(client)
+    form = (
+        f'--B\r\nContent-Disposition: form-data; name="content_type"\r\n\r\n{content_type}\r\n'
+        '--B\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nx\r\n--B--\r\n'
+    )
+    kind = {"Content-Type": "multipart/form-data; boundary=B"}
+
+    refused = client.call("PUT", f"{HOME}/{artifact}/files/data", form.encode(), kind)
+
+    assert (400, True) == (refused.status, "content_type" in str(refused.json["detail"]))

@@ -32,6 +32,7 @@ from cableferry.wire.resumption import href
 log = structlog.get_logger()
 
 _ESCAPED = re.compile(r"\\\\|%(22|0[AaDd])")
+_LONGEST_TYPE = 255
 _DIGESTS = (b"content-sha256", b"content-digest")
 
 
@@ -204,9 +205,15 @@ def _asked_role(call: Call) -> str | None:
 def _sent_as(call: Call, arrived: Arrived) -> str | None:
     """What the sender says the bytes are; of a form, what its field or its part says."""
     if _form(call) == "multipart":
-        return arrived.fields.get("content_type") or arrived.content_type
+        return _printable(arrived.fields.get("content_type") or arrived.content_type)
     value = call.headers.get(b"content-type")
     return None if value is None else value.decode("latin-1")
+
+
+def _printable(content_type: str | None) -> str | None:
+    if content_type is not None and not (content_type.isprintable() and len(content_type) <= _LONGEST_TYPE):
+        raise Invalid(f"content_type must hold at most {_LONGEST_TYPE} printable characters")
+    return content_type
 
 
 def _brought(artifact_id: str, file: File) -> Answer:
