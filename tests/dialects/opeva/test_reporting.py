@@ -273,3 +273,14 @@ def test_a_token_is_shown_to_its_holder_alone(port: Port) -> None:
     shown += [path.read_bytes() for path in port.share.rglob("*") if path.is_file()]
 
     assert [] == [text for text in shown if got["attempt_token"].encode() in text or b"sha256" in text]
+
+
+def test_an_end_counts_however_much_was_said_of_it(port: Port) -> None:
+    job = port.at("running")
+
+    said = port.say(job, "failed", error="\0" + "long " * 10_000, exit_code=3_221_225_786)
+
+    shown = port.status(job)
+    assert (200, "failed", 3_221_225_786) == (said.status, shown["status"], shown["exit_code"])
+    assert (True, False) == ("long long" in shown["error"], "\0" in shown["error"])
+    assert len(shown["error"]) <= 10_000

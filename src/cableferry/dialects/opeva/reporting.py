@@ -23,6 +23,7 @@ from cableferry.wire.opeva.bodies import Payload as Dispatched
 NOTHING = 204
 # of what a worker says these are kept, each under the name it has on the wire
 _REMARKS = ("container_id", "container_name", "exit_code", "error", "details")
+_ERROR_KEPT = 10_000
 _CONTRADICTED = frozenset({Kind.ILLEGAL_MOVE, Kind.ALREADY_ENDED})
 
 
@@ -47,6 +48,7 @@ def job_status(tx: Tx, call: Call) -> bodies.Ok:
     if worker is not None:
         workers.hear(tx, rules, worker)
     _check_attempt(job, body)
+    body = _curtailed(body)
     take = jobs.give_back if body.status == words.QUEUED else jobs.report
     try:
         take(tx, rules, _report(job, body, worker, contract.actor(call, worker)))
@@ -67,6 +69,13 @@ def heartbeat(tx: Tx, call: Call) -> bodies.Ok:
     info = call.body.info
     workers.hear(tx, contract.of(call).rules, worker, Raw(msgspec.json.encode({} if info is None else info)))
     return bodies.Ok()
+
+
+def _curtailed(body: bodies.StatusBody) -> bodies.StatusBody:
+    """Keep of an error what a history can hold: workers in the field drop a report that is refused."""
+    if body.error is None:
+        return body
+    return msgspec.structs.replace(body, error=body.error.replace("\0", "\N{REPLACEMENT CHARACTER}")[:_ERROR_KEPT])
 
 
 def _report(job: Job, body: bodies.StatusBody, worker: str | None, actor: str) -> Report:

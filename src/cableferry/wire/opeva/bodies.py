@@ -11,7 +11,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.NAME)]
 Text = Annotated[str, Meta(max_length=10_000, pattern=texts.NO_NUL)]
 FileName = Annotated[str, Meta(max_length=1000)]
 JobId = Annotated[str, Meta(max_length=255, pattern=texts.NO_NUL)]
-Remark = Annotated[int, Meta(ge=-(2**31), le=2**31)]
+ExitCode = Annotated[int, Meta(ge=-(2**53), le=2**53)]
 Facts = dict[str, Raw]
 Config = Annotated[Raw, Meta(extra_json_schema={"type": ["object", "null"]})]
 
@@ -71,15 +71,15 @@ class Payload(msgspec.Struct, frozen=True):
 
 
 class StatusBody(msgspec.Struct, frozen=True):
-    """What a worker says of a job."""
+    """What a worker says of a job; however long its error is, the status counts."""
 
     job_id: JobId
     status: Text
     worker_id: Name | None = None
     container_id: Text | None = None
     container_name: Text | None = None
-    exit_code: Remark | None = None
-    error: Text | None = None
+    exit_code: ExitCode | None = None
+    error: str | None = None
     details: Facts | None = None
     attempt_number: int | None = None
     attempt_token: Text | None = None
