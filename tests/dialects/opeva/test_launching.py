@@ -178,3 +178,11 @@ def test_a_link_leads_nowhere(port: Port) -> None:
     assert [404, 404] == [
         port.post("/run-simulation", {"config_path": path}).status for path in ("link.yaml", "folder/secret.yaml")
     ]
+
+
+def test_a_launch_that_is_refused_leaves_nothing_behind(port: Port) -> None:
+    (port.share / "configs" / "list.yaml").write_text("- 1\n")
+    before = set((port.share / "jobs").iterdir())
+
+    assert 422 == port.post("/run-simulation", {"config_path": "list.yaml"}).status
+    assert set() == set((port.share / "jobs").iterdir()) - before

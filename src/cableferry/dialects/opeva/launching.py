@@ -44,8 +44,9 @@ def prepare(call: Call) -> Prepared:
     place = places.named_config(body.config_path)
     text = kept.read(ours, place)
     own = ("jobs", id_, files.CONFIG)
+    launched = _launched(yamls.parse(text), place, own)
     kept.write(ours, own, text)
-    return Prepared(id_, _launched(yamls.parse(text), place, own), text)
+    return Prepared(id_, launched, text)
 
 
 def launch(tx: Tx, call: Call) -> bodies.LaunchAnswer:
