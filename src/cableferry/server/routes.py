@@ -71,9 +71,14 @@ class Routes:
         self.all.append(route)
 
     def home(self, path: str) -> Dialect | None:
-        """The dialect that a path belongs to, whether or not there is anything at it."""
+        """The dialect that a path belongs to: by its prefix, or else by what there is at it for another method."""
         homes = [each for each in self.dialects if each.prefix]
-        return next((each for each in homes if f"{path}/".startswith(f"{each.prefix}/")), None)
+        found = next((each for each in homes if f"{path}/".startswith(f"{each.prefix}/")), None)
+        return found or self._owner(path)
+
+    def _owner(self, path: str) -> Dialect | None:
+        node, _ = self._walk(path.split("/")[1:])
+        return next((route.dialect for route in node.routes.values()), None) if node else None
 
     def find(self, method: str, path: str, query: bytes = b"") -> tuple[Route, dict[str, str]]:
         """The route and the values of its wild segments; path and query are still percent-encoded."""

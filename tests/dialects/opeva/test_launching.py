@@ -186,3 +186,10 @@ def test_a_launch_that_is_refused_leaves_nothing_behind(port: Port) -> None:
 
     assert 422 == port.post("/run-simulation", {"config_path": "list.yaml"}).status
     assert set() == set((port.share / "jobs").iterdir()) - before
+
+
+def test_a_wrong_method_is_refused_as_the_contract_writes_refusals(port: Port) -> None:
+    for method, path in (("GET", "/run-simulation"), ("DELETE", "/jobs"), ("PUT", "/api/agent/next-job")):
+        refused = port.client.call(method, path)
+        assert (405, "application/json") == (refused.status, refused.headers["content-type"])
+        assert ["detail"] == list(refused.json)
