@@ -1,11 +1,13 @@
 """The commands about jobs, for jobs of the worker contract."""
 
 import json
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.cli import ferry as program
 from tests.cli.ferry import Ended, ferry
 from tests.dialects.opeva import port as ports
 from tests.dialects.opeva.port import Port
@@ -71,7 +73,57 @@ def test_a_job_is_stopped_and_deleted(port: Port, call: Call) -> None:
         ("list", "--contract", "opeva", "--status", "PENDING"),
         ("list", "--status", "queued"),
         ("cancel", "x", "--force"),
+        ("logs", "x", "--contract", "opeva", "--stream", "stderr"),
+        ("logs", "x", "--contract", "opeva", "--tail", "6000"),
     ],
 )
 def test_words_of_the_other_contract_are_no_words_here(call: Call, arguments: tuple[str, ...]) -> None:
     assert 2 == call(*arguments).code
+
+
+def _wrote(port: Port, job: str, content: bytes) -> None:
+    log = port.share / "jobs" / job / "logs" / f"{job}.log"
+    port.until(log.parent.is_dir)
+    log.write_bytes(content)
+
+
+def test_waiting_and_watching_end_with_the_job(port: Port, call: Call) -> None:
+    finished, stopped, running = port.at("finished"), port.at("stopped"), port.at("running")
+
+    waited = call("wait", finished, stopped, "--contract", "opeva", "--json")
+    watched = call("watch", finished, "--contract", "opeva", "--json")
+
+    assert (8, ["finished", "stopped"]) == (waited.code, [job["status"] for job in json.loads(waited.out)["items"]])
+    moves = [json.loads(line)["new"] for line in watched.out.splitlines()]
+    assert (0, ["queued", "dispatched", "running", "finished"]) == (watched.code, moves)
+    assert [9, 9] == [call(verb, running, "--contract", "opeva", "--max-wait", "0").code for verb in ("wait", "watch")]
+
+
+def test_a_log_is_shown_as_it_is_and_followed_to_the_end(port: Port, call: Call) -> None:
+    job, silent = port.at("finished"), port.at("running")
+    _wrote(port, job, "eins\nzwei\ndr\u00e4i\n".encode())
+
+    shown = call("logs", job, "--contract", "opeva")
+    end = call("logs", job, "--contract", "opeva", "--tail", "1")
+    followed = call("logs", job, "--contract", "opeva", "--follow")
+
+    assert [(0, "eins\nzwei\ndr\u00e4i\n"), (0, "dr\u00e4i\n")] == [(each.code, each.out) for each in (shown, end)]
+    assert (0, shown.out, True) == (followed.code, followed.out, "finished" in followed.err)
+    assert 3 == call("logs", silent, "--contract", "opeva").code
+
+
+def test_a_job_is_followed_while_it_writes(port: Port, tmp_path: Path) -> None:
+    job = port.at("running")
+    _wrote(port, job, b"one\n")
+    server = {"CABLEFERRY_SERVER": f"http://127.0.0.1:{port.client.port}"}
+
+    arguments = [*program.FERRY, "jobs", "logs", job, "--follow", "--contract", "opeva"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, env=program.environment(tmp_path, server)) as following:
+        assert following.stdout is not None
+        assert b"one\n" == following.stdout.readline()
+        _wrote(port, job, b"one\ntwo\n")
+        assert b"two\n" == following.stdout.readline()
+        port.say(job, "failed", exit_code=1)
+        assert b"" == following.stdout.read()
+
+    assert 8 == following.returncode

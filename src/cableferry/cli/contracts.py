@@ -46,7 +46,7 @@ def list_(target: Target, statuses: Sequence[str], limit: int, as_json: bool) ->
         output.listing(found)
     else:
         rows = [
-            (job.job_id, job.status, job.job_info.job_name, job.job_info.target_host, _moment(job.submitted_at))
+            (job.job_id, job.status, job.job_info.job_name, job.job_info.target_host, moment(job.submitted_at))
             for job in found
         ]
         output.columns(("ID", "STATUS", "NAME", "HOST", "CREATED"), rows)
@@ -67,7 +67,7 @@ def history(target: Target, id_: str, as_json: bool) -> None:
     if as_json:
         output.listing(rows)
     else:
-        shown = [(_moment(row.at), row.old, row.new, row.by, row.detail) for row in rows]
+        shown = [(moment(row.at), row.old, row.new, row.by, row.detail) for row in rows]
         output.columns(("TIME", "FROM", "TO", "BY", "DETAIL"), shown)
 
 
@@ -173,5 +173,5 @@ def _ordered(target: Target, ids: Sequence[str], give: "Callable[[Opeva, str], D
             click.echo(f"{each.job_id} is {output.text(each.status)}")
 
 
-def _moment(seconds: float | None) -> str | None:
+def moment(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

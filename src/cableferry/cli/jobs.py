@@ -137,10 +137,13 @@ def show(target: Target, id_: str, contract: str, as_json: bool) -> None:
 )
 @_IDS
 @_MAX_WAIT
+@contracts.option
 @connection.options
-def wait(target: Target, ids: tuple[str, ...], max_wait: float | None, as_json: bool) -> int:
-    from cableferry.cli import following
+def wait(target: Target, ids: tuple[str, ...], max_wait: float | None, contract: str, as_json: bool) -> int:
+    from cableferry.cli import attending, following
 
+    if contract == contracts.OPEVA:
+        return attending.wait(target, ids, max_wait, as_json)
     with connected(target) as client:
         ended = following.all_to_end(client, ids, max_wait)
     if len(ended) == 1:
@@ -233,10 +236,13 @@ def explain(target: Target, id_: str, contract: str, as_json: bool) -> None:
 )
 @_ID
 @_MAX_WAIT
+@contracts.option
 @connection.options
-def watch(target: Target, id_: str, max_wait: float | None, as_json: bool) -> int:
-    from cableferry.cli import following
+def watch(target: Target, id_: str, max_wait: float | None, contract: str, as_json: bool) -> int:
+    from cableferry.cli import attending, following
 
+    if contract == contracts.OPEVA:
+        return attending.watch(target, id_, max_wait, as_json)
     with connected(target) as client:
         return following.watch(client, id_, max_wait, as_json)
 
@@ -252,6 +258,7 @@ def watch(target: Target, id_: str, max_wait: float | None, as_json: bool) -> in
 @click.option("--stream", metavar="NAME", help="Which log: stdout, stderr, batch or another one.  [stdout]")
 @click.option("--tail", type=click.IntRange(1, 100_000), metavar="N", help="Begin with the last N lines.")
 @_MAX_WAIT
+@contracts.option
 @connection.options
 def logs(
     target: Target,
@@ -260,10 +267,18 @@ def logs(
     stream: str | None,
     tail: int | None,
     max_wait: float | None,
+    contract: str,
     as_json: bool,
 ) -> int:
-    from cableferry.cli import reading
+    from cableferry.cli import attending, reading
 
+    if contract == contracts.OPEVA:
+        if stream is not None:
+            raise usage("--stream is not for --contract opeva: its jobs write one log")
+        if is_followed and not as_json:
+            return attending.follow(target, id_, tail, max_wait)
+        attending.logs(target, id_, tail, as_json)
+        return Exit.OK
     with connected(target) as client:
         if as_json:
             output.document(client.logs.find(id_))

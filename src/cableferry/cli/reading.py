@@ -33,7 +33,7 @@ def show(client: Emx2, id_: str, stream: str | None, tail: int | None) -> None:
     else:
         pieces = client.logs.whole(id_, name)
     for piece in pieces:
-        _write(piece)
+        write(piece)
 
 
 def follow(client: Emx2, id_: str, stream: str, tail: int | None, max_wait: float | None) -> int:
@@ -60,7 +60,7 @@ def follow(client: Emx2, id_: str, stream: str, tail: int | None, max_wait: floa
 def _tell(event: Event) -> None:
     match event.name:
         case "log":
-            _write(event.content)
+            write(event.content)
         case "cut":
             click.echo("the log is cut here: more came than the server keeps", err=True)
         case "attempt":
@@ -108,7 +108,7 @@ def _last(pieces: Iterator[bytes], lines: int) -> Iterator[bytes]:
     yield held
 
 
-def _write(piece: bytes) -> None:
+def write(piece: bytes) -> None:
     """Bytes as they are into a file or a pipe; a terminal obeys some of them, so it gets only what is harmless."""
     if sys.stdout.isatty():
         text = piece.decode("utf-8", "replace")

@@ -1,7 +1,7 @@
 """The contract of container workers as a Python client, for workers and for operators."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -15,6 +15,7 @@ from cableferry.client.verbs import Verbs
 from cableferry.wire.opeva import FENCING, bodies
 
 NOTHING = 204
+_LONGEST_END = 2 * 1024 * 1024
 
 
 class Volume(msgspec.Struct, frozen=True):
@@ -110,6 +111,21 @@ class Opeva:
 
     def explain(self, job: str) -> bodies.Explained:
         return verbs.read(self._ask.get(f"/job-explain/{verbs.part(job)}"), bodies.Explained)
+
+    def log(self, job: str) -> Iterator[bytes]:
+        """What a job has written so far, byte by byte as it did."""
+        with self._ask.reading(f"/file-logs/{verbs.part(job)}", {}) as streaming:
+            yield from streaming.pieces()
+
+    def log_piece(self, job: str, offset: int) -> bodies.LogsChunk:
+        """The text of a log from an offset on, as much as the server gives at a time."""
+        return self._piece(job, {"offset": offset})
+
+    def log_end(self, job: str, lines: int) -> bodies.LogsChunk:
+        return self._piece(job, {"tail_lines": lines, "max_bytes": _LONGEST_END})
+
+    def _piece(self, job: str, fields: dict[str, str | int | None]) -> bodies.LogsChunk:
+        return verbs.read(self._ask.get(f"/logs-chunk/{verbs.part(job)}{verbs.query(fields)}"), bodies.LogsChunk)
 
     def requeue(self, job: str, body: bodies.RequeueBody) -> bodies.Done:
         return self._order(job, "requeue", body)
