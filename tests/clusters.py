@@ -6,20 +6,23 @@ import os
 import pwd
 import shutil
 import subprocess
+import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
 from tests.house.sources import ROOT
+from tests.networks import Network
 
 _TOOLS = ROOT / "tools" / "cluster"
 _LOCK = ROOT / "build" / "cluster.lock"
 
 
 class Cluster(msgspec.Struct, frozen=True):
-    """What up.sh says of the cluster that it started."""
+    """What up.sh says of the cluster that it started, and the network it is in if that is one of its own."""
 
     slurm_conf: str
     version: str
@@ -32,6 +35,7 @@ class Cluster(msgspec.Struct, frozen=True):
     jobs: str
     apptainer: str
     image: str
+    network: Network | None = None
 
     @property
     def user(self) -> str:
@@ -40,7 +44,11 @@ class Cluster(msgspec.Struct, frozen=True):
     def root(self, *command: str) -> str:
         """What an operator's command prints."""
         finished = subprocess.run(
-            command, env={**os.environ, "SLURM_CONF": self.slurm_conf}, capture_output=True, text=True, timeout=60
+            self.inside(*command),
+            env={**os.environ, "SLURM_CONF": self.slurm_conf},
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         if finished.returncode:
             raise RuntimeError(f"{' '.join(command)}: {finished.stderr.strip()}")
@@ -53,6 +61,10 @@ class Cluster(msgspec.Struct, frozen=True):
         """One that came back by itself refuses to be brought."""
         with contextlib.suppress(RuntimeError):
             self.root("scontrol", "update", f"nodename={node}", "state=resume")
+
+    def inside(self, *command: str) -> tuple[str, ...]:
+        """The command that runs a command where the cluster is."""
+        return command if self.network is None else self.network.inside(*command)
 
     def folder(self) -> Path:
         """A new folder of the user's on the disk that all nodes share."""
@@ -89,6 +101,21 @@ def running() -> Iterator[Cluster]:
             _leave(lock.fileno(), mark)
 
 
+@contextlib.contextmanager
+def behind(network: Network) -> Iterator[Cluster]:
+    """Another one in a network of its own, without accounting, for as long as the block."""
+    with tempfile.TemporaryDirectory(prefix="cableferry-cluster-", dir="/var/tmp") as folder:
+        Path(folder).chmod(0o755)
+        settings = {"CLUSTER_DIR": folder, "CLUSTER_ACCOUNTING": "none"}
+        try:
+            _tool("up.sh", network, settings)
+            said = msgspec.json.decode((Path(folder) / "cluster.json").read_bytes(), type=Cluster)
+            yield msgspec.structs.replace(said, network=network)
+        finally:
+            _tool("down.sh", network, settings)
+            Path(folder).mkdir(exist_ok=True)
+
+
 def _leave(lock: int, mark: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -107,12 +134,21 @@ def _is_up(where: Path) -> bool:
     ).returncode
 
 
-def _tool(name: str) -> None:
+def _tool(name: str, network: Network | None = None, settings: Mapping[str, str] = MappingProxyType({})) -> None:
     """Its daemons keep what they inherit, so they inherit nothing of ours that somebody waits for."""
-    with (_LOCK.parent / f"cluster-{name}.log").open("w") as log:
-        finished = subprocess.run([_TOOLS / name], stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=300)
+    command = (str(_TOOLS / name),)
+    said = _LOCK.parent / f"cluster-{name}{'-behind' if network else ''}.log"
+    with said.open("w") as log:
+        finished = subprocess.run(
+            command if network is None else network.inside(*command),
+            env={**os.environ, **settings},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            timeout=300,
+        )
     if finished.returncode:
-        raise RuntimeError((_LOCK.parent / f"cluster-{name}.log").read_text()[-2000:])
+        raise RuntimeError(said.read_text()[-2000:])
 
 
 @contextlib.contextmanager

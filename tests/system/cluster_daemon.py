@@ -26,12 +26,14 @@ _AS = ("setpriv", "--init-groups", "--inh-caps=+dac_read_search", "--ambient-cap
 class ClusterDaemon:
     """Its folder, its configuration, and a client of its server."""
 
-    def __init__(self, cluster: Cluster, server: str, client: Emx2) -> None:
+    def __init__(self, cluster: Cluster, server: str, client: Emx2, secret: str | None = None) -> None:
         self.cluster = cluster
         self.client = client
         self.folder = cluster.folder()
         self.worker_id = f"w-{self.folder.name}"
-        self._server = server
+        self._upstream = {"base_url": server, "worker_id": self.worker_id}
+        if secret is not None:
+            self._upstream["worker_secret"] = secret
         self._profiles: dict[str, object] = {}
         self._running: subprocess.Popen[bytes] | None = None
 
@@ -146,7 +148,7 @@ class ClusterDaemon:
     def _command(self, name: str) -> list[str]:
         config = self.folder / "config.yaml"
         sections = {
-            "emx2": {"base_url": self._server, "worker_id": self.worker_id},
+            "emx2": self._upstream,
             "worker": {
                 "state_db": str(self.folder / "state"),
                 "max_concurrent_jobs": 20,
@@ -160,17 +162,8 @@ class ClusterDaemon:
         # every JSON document is YAML
         config.write_text(json.dumps(sections))
         program = "from cableferry.cli.main import emx2_daemon; emx2_daemon()"
-        return [
-            *_AS,
-            f"--reuid={self.cluster.user}",
-            f"--regid={self.cluster.user}",
-            sys.executable,
-            "-c",
-            program,
-            "-c",
-            str(config),
-            name,
-        ]
+        as_user = (*_AS, f"--reuid={self.cluster.user}", f"--regid={self.cluster.user}")
+        return list(self.cluster.inside(*as_user, sys.executable, "-c", program, "-c", str(config), name))
 
     def _environment(self, path: str | None) -> Mapping[str, str]:
         return {"PATH": path or os.environ["PATH"], "HOME": str(self.folder), "SLURM_CONF": self.cluster.slurm_conf}
