@@ -8,6 +8,7 @@ const pages: RouteRecordRaw[] = [
   { path: "/jobs/new", component: () => import("./pages/NewJob.vue"), meta: { title: "New job" } },
   { path: "/jobs/:id", component: () => import("./pages/Job.vue"), props: true, meta: { title: "Job" } },
   { path: "/artifacts", component: () => import("./pages/Artifacts.vue"), meta: { title: "Artifacts" } },
+  { path: "/artifacts/new", component: () => import("./pages/NewArtifact.vue"), meta: { title: "New artifact" } },
   { path: "/artifacts/:id", component: () => import("./pages/Artifact.vue"), props: true, meta: { title: "Artifact" } },
   { path: "/overview", component: () => import("./pages/Overview.vue"), meta: { title: "Overview" } },
   { path: "/workers", component: () => import("./pages/Workers.vue"), meta: { title: "Workers" } },

@@ -1,29 +1,10 @@
-import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, test } from "node:test";
-import { close, content, opened } from "./browser.mjs";
+import { close, content, opened, unowned } from "./browser.mjs";
 
 after(close);
 
-/** A server that nobody owns, and the address that it printed for its first Owner. */
-async function unowned() {
-  const data = await mkdtemp(join(tmpdir(), "ferry-"));
-  const server = spawn(process.env.STORY_PYTHON, ["-m", "cableferry.cli.main", "serve", "--port", "0", "--data-dir", data], { stdio: ["ignore", "ignore", "pipe"] });
-  after(() => server.kill());
-  let said = "";
-  for await (const piece of server.stderr) {
-    said += piece;
-    const found = /open (http:\S+)\s/.exec(said);
-    if (found) return found[1];
-  }
-  assert.fail(`no address in ${said}`);
-}
-
 test("the first owner is made in the browser, and everybody signs in from then on", async () => {
-  const place = await unowned();
+  const { address: place } = await unowned();
   const origin = new URL(place).origin;
   const page = await opened({ server: origin });
   await page.goto(place);

@@ -1,5 +1,9 @@
 // What every story needs: a real browser, a signed-in page, and requests to the server as a person's script makes them.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { chromium } from "playwright-core";
 
 const QUIET = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
@@ -10,6 +14,7 @@ export const PASSWORD = process.env.STORY_PASSWORD;
 export const NAME = "demo";
 
 let browser;
+const servers = [];
 
 /** One page in a browser of its own; what the page complains about fails the story. */
 export async function opened({ server: home = server, ...options } = {}) {
@@ -49,6 +54,26 @@ export function content(page) {
 export async function close() {
   await browser?.close();
   browser = undefined;
+  for (const each of servers) each.kill();
+}
+
+/** A server that nobody owns: its process, its folder, and the address that it printed for its first Owner. */
+export async function unowned() {
+  const data = await mkdtemp(join(tmpdir(), "ferry-"));
+  const process = serve(data, 0);
+  let said = "";
+  for await (const piece of process.stderr) {
+    said += piece;
+    const found = /open (http:\S+)\s/.exec(said);
+    if (found) return { process, data, address: found[1] };
+  }
+  assert.fail(`no address in ${said}`);
+}
+
+export function serve(data, port) {
+  const started = spawn(process.env.STORY_PYTHON, ["-m", "cableferry.cli.main", "serve", "--port", String(port), "--data-dir", data], { stdio: ["ignore", "ignore", "pipe"] });
+  servers.push(started);
+  return started;
 }
 
 /** A request to the API with the owner's token. */

@@ -120,12 +120,17 @@ async function content(response: Response): Promise<unknown> {
 }
 
 async function refusal(response: Response): Promise<Refused> {
-  const after = Number(response.headers.get("Retry-After") ?? "");
-  const retryAfter = Number.isFinite(after) && after > 0 ? after : null;
+  return refused(response.status, response.statusText, await response.text(), response.headers.get("Retry-After"));
+}
+
+/** A refusal from what came back, whatever that is. */
+export function refused(status: number, title: string, text: string, after: string | null): Refused {
+  const seconds = Number(after ?? "");
+  const retryAfter = Number.isFinite(seconds) && seconds > 0 ? seconds : null;
   try {
-    return new Refused((await response.json()) as Problem, retryAfter);
+    return new Refused(JSON.parse(text) as Problem, retryAfter);
   } catch {
-    const detail = `the server answered ${response.status} ${response.statusText}`.trim();
-    return new Refused({ type: "about:blank", title: response.statusText, status: response.status, detail }, retryAfter);
+    const detail = `the server answered ${status} ${title}`.trim();
+    return new Refused({ type: "about:blank", title, status, detail }, retryAfter);
   }
 }

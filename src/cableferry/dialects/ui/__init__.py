@@ -2,7 +2,17 @@
 
 from cableferry.dialects import problems
 from cableferry.dialects.endpoint import Dialect, Headers
-from cableferry.dialects.ui import access_keys, beginnings, configuration, jobs, overviews, sessions, tokens, users
+from cableferry.dialects.ui import (
+    access_keys,
+    artifacts,
+    beginnings,
+    configuration,
+    jobs,
+    overviews,
+    sessions,
+    tokens,
+    users,
+)
 from cableferry.wire.ui import PREFIX
 
 
@@ -19,6 +29,7 @@ DIALECT = Dialect(
         *tokens.ENDPOINTS,
         *access_keys.ENDPOINTS,
         *jobs.ENDPOINTS,
+        *artifacts.ENDPOINTS,
         *overviews.ENDPOINTS,
         *configuration.ENDPOINTS,
         *beginnings.ENDPOINTS,
