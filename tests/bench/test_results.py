@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from bench import api, dispatch, download, opeva, report, s3, scale, startup, sync, upload
+from bench import api, cluster, dispatch, download, opeva, report, s3, scale, startup, sync, upload
+from tests.clusters import Cluster
 
 
 @pytest.mark.parametrize(
@@ -27,8 +28,21 @@ def test_the_last_line_tells_the_value_and_its_floor(
 ) -> None:
     benchmark()
 
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert request.node.callspec.id == told["name"]
+    _check(capsys.readouterr().out, request.node.callspec.id)
+
+
+@pytest.mark.slurm
+def test_the_benchmark_of_a_real_cluster_does_so_too(
+    slurm_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.measure(slurm_cluster, jobs=3)
+
+    _check(capsys.readouterr().out, "cluster")
+
+
+def _check(said: str, name: str) -> None:
+    told = json.loads(said.splitlines()[-1])
+    assert name == told["name"]
     assert told["value"] > 0
     assert told["floor"] > 0
     assert told["value"] / told["floor"] == pytest.approx(told["ratio"], rel=0.01)

@@ -26,7 +26,9 @@ _AS = ("setpriv", "--init-groups", "--inh-caps=+dac_read_search", "--ambient-cap
 class ClusterDaemon:
     """Its folder, its configuration, and a client of its server."""
 
-    def __init__(self, cluster: Cluster, server: str, client: Emx2, secret: str | None = None) -> None:
+    def __init__(
+        self, cluster: Cluster, server: str, client: Emx2, secret: str | None = None, places: int = 20
+    ) -> None:
         self.cluster = cluster
         self.client = client
         self.folder = cluster.folder()
@@ -34,6 +36,7 @@ class ClusterDaemon:
         self._upstream = {"base_url": server, "worker_id": self.worker_id}
         if secret is not None:
             self._upstream["worker_secret"] = secret
+        self._places = places
         self._profiles: dict[str, object] = {}
         self._running: subprocess.Popen[bytes] | None = None
 
@@ -151,7 +154,7 @@ class ClusterDaemon:
             "emx2": self._upstream,
             "worker": {
                 "state_db": str(self.folder / "state"),
-                "max_concurrent_jobs": 20,
+                "max_concurrent_jobs": self._places,
                 "poll_interval_seconds": 1,
                 "keep_work_dirs": "always",
             },
