@@ -152,6 +152,14 @@ def test_what_cannot_be_brought_is_said(desk: Desk, arguments: list[str], said: 
     assert (ended.code, said in ended.err) == (2, True)
 
 
+def test_a_name_that_is_no_text_is_said_before_anything_is_sent(desk: Desk, tmp_path: Path) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")).touch()
+
+    ended = desk.ask("put", str(tmp_path))
+
+    assert (ended.code, ended.err) == (2, f"Error: {tmp_path}/caf\\udce9: a file's path must be UTF-8\n")
+
+
 def test_two_files_of_one_name_are_refused(desk: Desk, tree: Path, tmp_path: Path) -> None:
     (tmp_path / "a file.txt").write_text("another")
 

@@ -38,7 +38,7 @@ def test_a_path_means_one_thing(path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     ["", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "../../etc/passwd", "a/./b", "a\0b", "a\nb", "\x7f",
-     "a" * 1025, "ü" * 513, "\U0010ffff"],
+     "a" * 1025, "ü" * 513, "\U0010ffff", "caf\udce9"],
 )  # fmt: skip
 def test_another_path_is_refused(path: str) -> None:
     with pytest.raises(Invalid) as refused:
@@ -122,6 +122,21 @@ def test_an_address_on_the_web_holds_a_name_encoded(path: str, expected: str) ->
     artifact = an_artifact(residence=Residence.HTTP, content_url="https://data.example.org/out")
 
     assert contents.location(artifact, path) == f"https://data.example.org/out/{expected}"
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://data.example.org/x.csv?key=1", "https://data.example.org/x.csv?key=1"),
+        ("https://data.example.org/out?key=a/b", "https://data.example.org/out/x.csv?key=a/b"),
+        ("https://data.example.org/out/?key=1", "https://data.example.org/out/x.csv?key=1"),
+        ("https://data.example.org?key=1", "https://data.example.org/x.csv?key=1"),
+    ],
+)
+def test_a_name_stands_before_the_query_of_an_address_on_the_web(url: str, expected: str) -> None:
+    artifact = an_artifact(residence=Residence.HTTP, content_url=url)
+
+    assert contents.location(artifact, "x.csv") == expected
 
 
 def test_the_tree_hash_is_the_recorded_one() -> None:

@@ -22,7 +22,11 @@ _SCHEMES = {
 
 def check_path(path: str) -> str:
     """A path inside an artifact: kept byte for byte, so it must mean one thing to every client."""
-    if not 0 < len(path.encode("utf-8", "surrogatepass")) <= LONGEST_PATH:
+    try:
+        size = len(path.encode())
+    except UnicodeEncodeError:
+        raise Invalid("a file's path must be UTF-8", Kind.BAD_PATH) from None
+    if not 0 < size <= LONGEST_PATH:
         raise Invalid(f"a file's path must have 1 to {LONGEST_PATH} bytes of UTF-8", Kind.BAD_PATH)
     if _FORBIDDEN.search(path):
         raise Invalid("a file's path must not hold control characters", Kind.BAD_PATH)
@@ -72,12 +76,15 @@ def _check_root(path: str, roots: Sequence[str]) -> None:
 
 def location(artifact: Artifact, path: str) -> str:
     """Where one file of an artifact that lives elsewhere is; a content_url that names the file itself is it."""
-    base = (artifact.content_url or "").rstrip("/")
-    # only an address on the web is encoded already; elsewhere names stand as they are
-    name = quote(path, safe=_PLAIN) if artifact.residence is Residence.HTTP else path
+    url, name, query = artifact.content_url or "", path, ""
+    # only an address on the web is encoded already, and has a query; elsewhere names stand as they are
+    if artifact.residence is Residence.HTTP:
+        url, mark, after = url.partition("?")
+        name, query = quote(path, safe=_PLAIN), mark + after
+    base = url.rstrip("/")
     if "." in path and base.rpartition("/")[2] == name:
-        return base
-    return f"{base}/{name}"
+        return base + query
+    return f"{base}/{name}{query}"
 
 
 def tree_hash(files: Iterable[tuple[str, str]]) -> str:
