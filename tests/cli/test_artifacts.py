@@ -17,6 +17,7 @@ from cableferry.client.schemes import Unsigned
 from cableferry.wire.emx2.artifacts import CreateArtifactBody
 from tests.cli import ferry as program
 from tests.cli.ferry import Ended, ferry, serving
+from tests.client.scripted import DROP, Line, playing
 
 
 class Desk:
@@ -181,6 +182,23 @@ def test_many_files_are_one_command(desk: Desk, tmp_path: Path) -> None:
     assert contents(tmp_path / "back") == contents(many)
     with program.client(desk.server) as client:
         assert len(list(client.artifacts.files(sent["artifact"]["id"]))) == 300
+
+
+def test_files_wait_for_a_server_that_restarts(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("x")
+    artifact = b'{"id": "a1", "status": "CREATED", "type": "blob", "residence": "managed"}'
+    lines = [
+        Line(201, artifact),
+        Line(200, b'{"items": []}'),
+        *[DROP] * 4,
+        Line(201, b'{"path": "x"}'),
+        Line(200, artifact),
+    ]
+    with playing(*lines) as script:
+        ended = Desk(tmp_path, script.url).ask("put", str(tmp_path / "x"))
+
+    assert (0, "1 files" in ended.out) == (ended.code, True)
+    assert ["POST", "GET", *["PUT"] * 5, "POST"] == [asked.method for asked in script.asked]
 
 
 def test_names_that_a_download_might_use_itself_are_brought_like_all_others(desk: Desk, tmp_path: Path) -> None:

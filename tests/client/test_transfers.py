@@ -129,6 +129,17 @@ def test_a_server_that_stays_away_is_given_up(tmp_path: Path) -> None:
         transfers.download(artifacts, "a1", File("x", size_bytes=5), tmp_path / "x")
 
 
+def test_a_download_waits_for_a_server_that_is_away_or_busy(tmp_path: Path) -> None:
+    pauses: list[float] = []
+    with playing(Line(None), Line(503, b"{}"), Line(429, b"{}", {"Retry-After": "3"}), Line(200, b"right")) as script:
+        client = emx2.connect(script.url, Unsigned(), Patience(tries=4), pauses.append)
+        transfers.download(client.artifacts, "a1", File("x", size_bytes=5), tmp_path / "x")
+        client.close()
+
+    assert (tmp_path / "x").read_bytes() == b"right"
+    assert (3, True) == (len(pauses), pauses[2] > 3)
+
+
 def test_a_file_is_not_there_is_said(artifacts: Artifacts, tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         transfers.download(artifacts, create(artifacts), File("x"), tmp_path / "x")

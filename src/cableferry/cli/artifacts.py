@@ -53,10 +53,12 @@ def put(
 
     found = sending.sources(paths, exclude)
     with connected(target) as client:
+        wanted = CreateArtifactBody(type_, format_, name=name)
+        artifact = client.artifacts.get(into) if into else client.artifacts.create(wanted)
+    if not into:
+        click.echo(f"artifact {artifact.id}; if this breaks off, go on with --artifact {artifact.id}", err=True)
+    with connected(target, is_patient=True) as client:
         artifacts = client.artifacts
-        artifact = artifacts.get(into) if into else artifacts.create(CreateArtifactBody(type_, format_, name=name))
-        if not into:
-            click.echo(f"artifact {artifact.id}; if this breaks off, go on with --artifact {artifact.id}", err=True)
         with bars.shown("put", sum(source.size_bytes for source in found)) as moved:
             sent = sending.send(artifacts, artifact, found, threads, moved)
         artifact = artifact if is_left_open else artifacts.commit(artifact.id)
@@ -85,8 +87,9 @@ def get(target: Target, id_: str, paths: tuple[str, ...], folder: Path | None, t
 
     with connected(target) as client:
         files = fetching.chosen(client.artifacts, id_, paths)
-        with bars.shown("get", sum(file.size_bytes or 0 for file in files)) as moved:
-            fetched = fetching.fetch(client.artifacts, id_, files, folder or Path(id_), threads, moved)
+    total_bytes = sum(file.size_bytes or 0 for file in files)
+    with connected(target, is_patient=True) as client, bars.shown("get", total_bytes) as moved:
+        fetched = fetching.fetch(client.artifacts, id_, files, folder or Path(id_), threads, moved)
     if as_json:
         output.document(fetched)
     else:

@@ -90,13 +90,12 @@ def _kept() -> Target:
 
 
 @contextmanager
-def connected(target: Target) -> Iterator["Emx2"]:
-    """A client of the target's server."""
+def connected(target: Target, is_patient: bool = False) -> Iterator["Emx2"]:
+    """A client of the target's server; a patient one stays through a restart, with much that it would begin anew."""
     from cableferry.client import emx2
     from cableferry.client.patience import Patience
 
-    # somebody is waiting: long enough for a server that restarts, no longer
-    patience = Patience(tries=4, most_seconds=5)
+    patience = Patience(tries=30 if is_patient else 4, most_seconds=5)
     client = emx2.connect(target.server or DEFAULT_SERVER, scheme(target), patience)
     try:
         yield client

@@ -5,6 +5,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import msgspec
 
@@ -16,6 +17,8 @@ from cableferry.client.patience import Patience
 from cableferry.client.schemes import Scheme
 from cableferry.core import signing
 from cableferry.wire.emx2 import VERSION
+
+Outcome = TypeVar("Outcome", Reply | Unreachable, Streaming | Reply | Unreachable)
 
 _PROBLEMS = msgspec.json.Decoder(Problem, strict=False)
 
@@ -61,30 +64,48 @@ class Caller:
 
     def call(self, ask: Ask) -> Reply:
         """The reply of the first try that is neither lost nor told to come back."""
+        outcome, tries = self._patiently(lambda: self._corrected(ask))
+        return _settled(outcome, tries)
+
+    @contextlib.contextmanager
+    def reading(self, ask: Ask) -> Iterator[Streaming]:
+        """An answer whose body is read piece by piece; once it has begun, its reader knows where to go on."""
+        with contextlib.ExitStack() as opened:
+            outcome, tries = self._patiently(lambda: self._begun(ask, opened))
+            if not isinstance(outcome, Streaming):
+                raise _refused(outcome, tries)
+            yield outcome
+
+    def _patiently(self, once: Callable[[], Outcome]) -> tuple[Outcome, int]:
+        """What came of the last try, and how many there were."""
         waits = patience.pauses(self._patience)
         tries = 1
         while True:
-            outcome = self._corrected(ask)
+            outcome = once()
             pause = next(waits, None)
-            if not _is_passing(outcome) or pause is None:
-                return _settled(outcome, tries)
+            if pause is None or not _is_passing(outcome):
+                return outcome, tries
             told = (
                 patience.retry_after(outcome.headers.get("retry-after"), self._now())
                 if isinstance(outcome, Reply)
                 else None
             )
             if told is not None and told > self._patience.most_seconds:
-                return _settled(outcome, tries)
+                return outcome, tries
             self._pause(pause if told is None else told + pause)
             tries += 1
 
-    @contextlib.contextmanager
-    def reading(self, ask: Ask) -> Iterator[Streaming]:
-        """An answer whose body is read piece by piece; one try, since its reader knows where to go on."""
-        with self.connection.reading(self._request(ask)) as streaming:
-            if streaming.status >= 300 and streaming.status not in ask.expected:
-                _settled(streaming.whole(), 1)
-            yield streaming
+    def _begun(self, ask: Ask, opened: contextlib.ExitStack) -> Streaming | Reply | Unreachable:
+        """An answer that brings what was asked for stays open; any other is read to its end."""
+        with contextlib.ExitStack() as stack:
+            try:
+                streaming = stack.enter_context(self.connection.reading(self._request(ask)))
+                if streaming.status >= 300 and streaming.status not in ask.expected:
+                    return streaming.whole()
+            except Unreachable as error:
+                return error
+            opened.push(stack.pop_all())
+            return streaming
 
     def _corrected(self, ask: Ask) -> Reply | Unreachable:
         """One try, and one more when the server says that our clock is off and by how much."""
@@ -125,20 +146,23 @@ class Caller:
         )
 
 
-def _is_passing(outcome: Reply | Unreachable) -> bool:
+def _is_passing(outcome: Streaming | Reply | Unreachable) -> bool:
     return isinstance(outcome, Unreachable) or outcome.status in patience.RETRIED
 
 
 def _settled(outcome: Reply | Unreachable, tries: int) -> Reply:
+    if isinstance(outcome, Reply) and (outcome.status < 300 or outcome.status == 304):
+        return msgspec.structs.replace(outcome, tries=tries)
+    raise _refused(outcome, tries)
+
+
+def _refused(outcome: Reply | Unreachable, tries: int) -> errors.Trouble:
     if isinstance(outcome, Unreachable):
-        raise outcome
-    reply = msgspec.structs.replace(outcome, tries=tries)
-    if reply.status < 300 or reply.status == 304:
-        return reply
-    if reply.status < 400:
-        raise BadAnswer(f"the server sends us elsewhere ({reply.status}): give its own address instead")
-    after = patience.retry_after(reply.headers.get("retry-after"), reply.received_at)
-    raise errors.refused(_problem(reply), after, tries)
+        return outcome
+    if outcome.status < 400:
+        return BadAnswer(f"the server sends us elsewhere ({outcome.status}): give its own address instead")
+    after = patience.retry_after(outcome.headers.get("retry-after"), outcome.received_at)
+    return errors.refused(_problem(outcome), after, tries)
 
 
 def _problem(reply: Reply) -> Problem:
