@@ -185,7 +185,7 @@ class Connection(HttpToolsProtocol):
                 self.transport.close()
                 return
         trace_id = exchange.new_trace_id()
-        reply = presenting.refuse(emx2.DIALECT.render, refusal, Asking(None))
+        reply = presenting.rendered(emx2.DIALECT.render, refusal, Asking(None))
         log.info("connection refused", kind=reply.kind, status=reply.status, trace=trace_id)
         given = (b"%s: %s" % pair for pair in self.server_state.default_headers)
         self.transport.write(_as_http(reply, [*given, b"x-trace-id: " + trace_id.encode()]))

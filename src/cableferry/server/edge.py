@@ -121,12 +121,9 @@ class Edge:
         return self._refuse(request, _no_bytes(failure, request.trace_id))
 
     def _refuse(self, request: Request, refusal: Refusal) -> Reply:
-        route = request.route
-        if route is not None and route.endpoint.quiet_status is not None:
-            log.error("refused quietly", route=route.template, kind=refusal.kind, detail=refusal.detail)
-            return presenting.hush(route.endpoint.quiet_status, refusal)
-        dialect = route.dialect if route else self._home(request)
-        return presenting.refuse(dialect.render, refusal, request.asking)
+        if request.route is not None:
+            return presenting.refuse(request.route, refusal, request.asking)
+        return presenting.rendered(self._home(request).render, refusal, request.asking)
 
     def _home(self, request: Request) -> Dialect:
         path = request.path.removeprefix(self._parts.limits.root_path)

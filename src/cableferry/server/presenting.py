@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 import msgspec
+import structlog
 from msgspec.structs import replace
 
 from cableferry.core.errors import Refusal
@@ -10,6 +11,9 @@ from cableferry.dialects.denials import Denial, status_of
 from cableferry.dialects.endpoint import Answer, Asking, Content, Endpoint, Plain, Rendered, Tail
 from cableferry.server import contents, exchange
 from cableferry.server.exchange import Reply, Request
+from cableferry.server.routes import Route
+
+log = structlog.get_logger()
 
 _ASKING = frozenset({"GET", "HEAD"})
 _ENCODER = msgspec.json.Encoder()
@@ -39,17 +43,21 @@ def _encoded(value: Value) -> bytes:
     return b"" if value is None else _ENCODER.encode(value)
 
 
-def refuse(render: Render, refusal: Refusal, asking: Asking) -> Reply:
-    rendered = render(refusal, asking)
-    headers = exchange.pairs({**rendered.headers, **(refusal.headers() if isinstance(refusal, Denial) else {})})
-    status = rendered.status or int(status_of(refusal))
-    return Reply(status, rendered.body, rendered.content_type, headers, kind=refusal.kind.value)
-
-
-def hush(status: int, refusal: Refusal) -> Reply:
-    """The same for a client that would die of it: only a header tells that there was something."""
+def refuse(route: Route, refusal: Refusal, asking: Asking) -> Reply:
+    """A refusal by an endpoint; for clients that would die of it only a header tells that there was one."""
+    quiet = route.endpoint.quiet_status
+    if quiet is None:
+        return rendered(route.dialect.render, refusal, asking)
+    log.error("refused quietly", route=route.template, kind=refusal.kind, detail=refusal.detail)
     headers = ((b"x-refusal", refusal.kind.value.encode()),)
-    return Reply(status, headers=headers, kind=refusal.kind.value)
+    return Reply(quiet, headers=headers, kind=refusal.kind.value)
+
+
+def rendered(render: Render, refusal: Refusal, asking: Asking) -> Reply:
+    """A refusal in a dialect's words."""
+    said = render(refusal, asking)
+    headers = exchange.pairs({**said.headers, **(refusal.headers() if isinstance(refusal, Denial) else {})})
+    return Reply(said.status or int(status_of(refusal)), said.body, said.content_type, headers, kind=refusal.kind.value)
 
 
 def with_headers(reply: Reply, headers: Iterable[tuple[bytes, bytes]]) -> Reply:

@@ -122,7 +122,7 @@ class Runner:
         except Refusal as refusal:
             if not idempotence.is_kept(refusal):
                 raise
-            reply = presenting.refuse(admission.route.dialect.render, refusal, admission.request.asking)
+            reply = presenting.refuse(admission.route, refusal, admission.request.asking)
         return await idempotence.keep_refusal(store, keeper, reply)
 
 

@@ -53,11 +53,12 @@ POLLS: dict[str, object] = {
 }
 
 
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "k"}], ids=["once", "with a key"])
 @pytest.mark.parametrize("body", POLLS.values(), ids=POLLS)
-def test_a_poll_is_never_answered_but_with_200_or_204(port: Port, body: object) -> None:
+def test_a_poll_is_never_answered_but_with_200_or_204(port: Port, body: object, headers: dict[str, str]) -> None:
     port.launch()
 
-    reply = port.post("/api/agent/next-job", body)
+    reply = port.client.post("/api/agent/next-job", body, headers)
 
     assert (204, b"") == (reply.status, reply.body)
     assert reply.headers["x-refusal"]
