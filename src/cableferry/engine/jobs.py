@@ -1,6 +1,6 @@
 """What can be done with a job: each function is one thing a caller can do, inside one transaction."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
 import msgspec
@@ -58,6 +58,14 @@ def create(tx: Tx, rules: Rules, draft: Draft, id: str | None = None) -> Job:
 def get(tx: Tx, rules: Rules, id: str) -> Job:
     """A job of this contract; those of others are not there."""
     return _found(tx, rules, rows.get(tx, id), id)
+
+
+def find(tx: Tx, contracts: Mapping[str, Rules], id: str) -> tuple[Job, str]:
+    """A job of one of these contracts, and the contract's name."""
+    job = rows.get(tx, id)
+    name = next((name for name, rules in contracts.items() if job is not None and rules.pool == job.pool), None)
+    usual = next(iter(contracts))
+    return _found(tx, contracts[name or usual], job, id), name or usual
 
 
 def lock(tx: Tx, rules: Rules, id: str) -> Job:

@@ -36,7 +36,7 @@ def services(
         "emx2": contract(settings, trust, depot, resuming),
         "ui": desk(settings, depot.store, trust, sources),
         "s3": Gateway(depot, settings.artifacts.upload_limit_bytes, resuming.limit_bytes, resuming.lifetime),
-        "graphql": settings.emx2.pool,
+        "graphql": {name: rules.pool for name, rules in contracts(settings).items()},
         "uploads": resuming,
     }
     return always | ({"opeva": sharing.contract} if sharing else {})
@@ -69,7 +69,7 @@ def desk(settings: Settings, store: Store, trust: Trust, sources: Mapping[str, s
     auth = settings.auth
     return Desk(
         store=store,
-        rules=rules(settings),
+        contracts=contracts(settings),
         passwords=Passwords(),
         patience=Patience(auth.login_attempts, timedelta(seconds=auth.login_delay_seconds)),
         idle=timedelta(hours=auth.session_hours),
@@ -122,7 +122,12 @@ def _policies(section: RetentionSection) -> Iterator[Policy]:
 
 def pools(settings: Settings) -> tuple[Rules, ...]:
     """The rules of every contract that this server keeps jobs for."""
-    return (rules(settings), *([opeva.rules(settings)] if opeva.is_served(settings) else []))
+    return tuple(contracts(settings).values())
+
+
+def contracts(settings: Settings) -> dict[str, Rules]:
+    """The same by the names of the contracts, the usual one first."""
+    return {"emx2": rules(settings)} | ({"opeva": opeva.rules(settings)} if opeva.is_served(settings) else {})
 
 
 def rules(settings: Settings) -> Rules:

@@ -2,18 +2,31 @@
 
 import functools
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
 import msgspec
 
 from cableferry.core.access import Need
 from cableferry.core.errors import Invalid
+from cableferry.dialects import contracts
 from cableferry.dialects.endpoint import Answer, Call, Endpoint
 from cableferry.store.tx import Tx
 from cableferry.wire.graphql import JSON, PATHS, RESPONSE, AnswerBody, Answers, Body, QuestionBody, QuestionQuery
 
 _OBJECTS = msgspec.json.Decoder(dict[str, object])
+
+
+class ContractQuery(msgspec.Struct, frozen=True):
+    """Whose jobs and workers are asked about: a contract's name, or else the usual one."""
+
+    contract: contracts.Name | None = None
+
+
+class AskedQuery(QuestionQuery, frozen=True):
+    """The same beside a question."""
+
+    contract: contracts.Name | None = None
 
 
 class Answering(Protocol):
@@ -33,7 +46,8 @@ def prepare(call: Call) -> Sequence[object]:
 
 def ask(tx: Tx, call: Call) -> Answer:
     """A client that takes GraphQL's own media type is told by the status that it was not understood."""
-    answers = _answering().answers(tx, call.service, call.prepared)
+    pools: Mapping[str, str] = call.service
+    answers = _answering().answers(tx, contracts.chosen(pools, call.query.contract), call.prepared)
     body: Answers = answers if isinstance(call.body, list) else answers[0]
     media = _media(call)
     is_refused = isinstance(body, AnswerBody) and body.data is msgspec.UNSET
@@ -81,11 +95,11 @@ def _endpoints(path: str) -> tuple[Endpoint, ...]:
     return (
         Endpoint(
             "POST", path, ask, Need.READ, "Ask in GraphQL; up to ten questions together as a list",
-            answer=Answers, body=Body, prepare=prepare, needs_protocol_headers=False,
+            answer=Answers, body=Body, query=ContractQuery, prepare=prepare, needs_protocol_headers=False,
         ),
         Endpoint(
             "GET", path, ask, Need.READ, "Ask in GraphQL by an address",
-            answer=AnswerBody, query=QuestionQuery, prepare=prepare, needs_protocol_headers=False,
+            answer=AnswerBody, query=AskedQuery, prepare=prepare, needs_protocol_headers=False,
         ),
     )  # fmt: skip
 

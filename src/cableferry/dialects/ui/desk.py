@@ -1,6 +1,6 @@
 """What the account endpoints are configured with, and who is calling them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Protocol
 
@@ -9,6 +9,7 @@ import msgspec
 from cableferry.core.access import Person
 from cableferry.core.errors import Forbidden
 from cableferry.core.policy import Rules
+from cableferry.dialects import contracts
 from cableferry.dialects.endpoint import Call
 from cableferry.engine.credentials import Seal
 from cableferry.engine.sessions import Patience
@@ -25,19 +26,24 @@ class Passwords(Protocol):
 
 
 class Desk(msgspec.Struct, frozen=True):
-    """Where people sign in, the rules of the jobs that they look at, and what the server was set up with.
+    """Where people sign in, the rules of the jobs that they look at by contract, and what the server was set up with.
 
     `first_token` is what proves that somebody may be the first Owner.
     """
 
     store: Store
-    rules: Rules
+    contracts: Mapping[str, Rules]
     passwords: Passwords
     patience: Patience
     idle: timedelta
     seal: Seal
     configuration: Sequence[SettingItem] = ()
     first_token: str = ""
+
+    @property
+    def rules(self) -> Rules:
+        """Those of the usual contract."""
+        return contracts.chosen(self.contracts, None)
 
 
 def desk(call: Call) -> Desk:

@@ -14,6 +14,7 @@ from cableferry.core.errors import Invalid
 from cableferry.core.jobs import Job, Transition
 from cableferry.core.policy import Rules
 from cableferry.core.searches import Match, Search
+from cableferry.dialects import contracts
 from cableferry.dialects.endpoint import Answer, Call, Course, Endpoint, Event, Feed, Tidings
 from cableferry.dialects.ui.desk import desk
 from cableferry.engine import artifacts, browsing, jobs, queue
@@ -33,8 +34,12 @@ Cursor = Annotated[str, Meta(max_length=searches.LONGEST_CURSOR)]
 
 
 class JobsQuery(msgspec.Struct, frozen=True):
-    """Which jobs, `status` being one or several with commas between; `older` and `newer` are cursors of a page."""
+    """Which jobs, `status` being one or several with commas between; `older` and `newer` are cursors of a page.
 
+    Each contract has its own jobs; without a word they are those of the usual one.
+    """
+
+    contract: contracts.Name | None = None
     status: Text | None = None
     processor: Text | None = None
     profile: Text | None = None
@@ -58,12 +63,14 @@ def find(tx: Tx, call: Call) -> wire.JobPage:
     query: JobsQuery = call.query
     if query.older and query.newer:
         raise Invalid("older and newer lead apart: give one of them")
-    rules = desk(call).rules
+    served = desk(call).contracts
+    rules = contracts.chosen(served, query.contract)
     counted = Counter[str]()
     for tally in queue.tallies(tx, rules.pool, query.processor or None, query.profile or None):
         counted[words.WORDS[tally.state]] += tally.jobs
     items, older, newer = _page(tx, rules, query)
-    return wire.JobPage([wire.row(job) for job in items], older, newer, {word: counted[word] for word in words.STATES})
+    counts = {word: counted[word] for word in words.STATES}
+    return wire.JobPage([wire.row(job) for job in items], older, newer, counts, list(served))
 
 
 def _page(tx: Tx, rules: Rules, query: JobsQuery) -> tuple[list[Job], str | None, str | None]:
@@ -89,8 +96,9 @@ def _look(
 
 
 def get(tx: Tx, call: Call) -> wire.JobNow:
-    rules, job_id = desk(call).rules, call.path["job_id"]
-    job = jobs.get(tx, rules, job_id)
+    job_id, served = call.path["job_id"], desk(call).contracts
+    job, contract = jobs.find(tx, served, job_id)
+    rules = served[contract]
     why = explaining.job(tx, rules, job_id, remarks.waiting)
     status = words.WORDS[job.state]
     history = _worth_telling(jobs.history(tx, rules, job_id))
@@ -98,6 +106,7 @@ def get(tx: Tx, call: Call) -> wire.JobNow:
         bodies.job(job, artifacts.named(tx, [job])),
         [bodies.transition(job_id, f"{job_id}/{each.seq}", each) for each in history],
         bodies.ExplainBody(job_id, status, why.code, why.sentence, why.facts, {}),
+        contract,
     )
 
 
@@ -113,7 +122,7 @@ def follow_list(tx: Tx, call: Call) -> Course:
 
 def follow(tx: Tx, call: Call) -> Course | Answer:
     """One that has seen the end of a job need not come back."""
-    job = jobs.get(tx, desk(call).rules, call.path["job_id"])
+    job, _ = jobs.find(tx, desk(call).contracts, call.path["job_id"])
     return Answer(None, status=204) if job.is_final and b"last-event-id" in call.headers else _course(call)
 
 

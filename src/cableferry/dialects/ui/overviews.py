@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from cableferry.core.access import Need
 from cableferry.core.jobs import FINAL, HELD, State
+from cableferry.dialects import contracts
 from cableferry.dialects.endpoint import Call, Endpoint
 from cableferry.dialects.ui.desk import desk
 from cableferry.engine import overviews
@@ -23,13 +24,15 @@ _HELD, _ENDED = frozenset(HELD), frozenset(FINAL)
 
 
 class OverviewQuery(msgspec.Struct, frozen=True):
-    """How far the history goes back."""
+    """How far the history goes back, and of which contract's jobs."""
 
     hours: Annotated[int, Meta(ge=1, le=168)] = 24
+    contract: contracts.Name | None = None
 
 
 def get(tx: Tx, call: Call) -> wire.OverviewBody:
-    found = overviews.overview(tx, desk(call).rules, timedelta(hours=call.query.hours))
+    rules = contracts.chosen(desk(call).contracts, call.query.contract)
+    found = overviews.overview(tx, rules, timedelta(hours=call.query.hours))
     counts = Counter[str]()
     for tally in found.tallies:
         counts[WORDS[tally.state]] += tally.jobs

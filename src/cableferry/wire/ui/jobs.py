@@ -34,21 +34,24 @@ class JobRow(msgspec.Struct, frozen=True):
 class JobPage(msgspec.Struct, frozen=True):
     """Up to `limit` jobs, the newest first; `older` and `newer` lead to the pages beside it, null where there is none.
 
-    `counts` says how many jobs there are in each status, whatever status is asked for.
+    `counts` says how many jobs there are in each status, whatever status is asked for;
+    `contracts` are those that can be asked for, the usual one first.
     """
 
     items: list[JobRow]
     older: str | None
     newer: str | None
     counts: Mapping[str, int]
+    contracts: Sequence[str]
 
 
 class JobNow(msgspec.Struct, frozen=True):
-    """One job with its history and why it is where it is."""
+    """One job with its history, why it is where it is, and the contract that it belongs to."""
 
     job: JobBody
     transitions: Sequence[TransitionItem]
     explanation: ExplainBody
+    contract: str
 
 
 def row(value: Job) -> JobRow:
