@@ -238,7 +238,7 @@ def job_of(row: Row) -> Job:
         Wish(row[4]) if row[4] else None,
         Cause(row[5]) if row[5] else None,
         *row[6:23],
-        *(None if value is None else EPOCH + _span(microseconds=value) for value in row[23:32]),
+        *[None if value is None else EPOCH + _span(microseconds=value) for value in row[23:32]],
         msgspec.Raw(row[36].encode()),
         msgspec.Raw(row[37].encode()),
         Preference(row[32], bool(row[33])) if row[32] else None,
