@@ -16,7 +16,7 @@ from cableferry.testing.servers import Client, Reply
 
 HOSTS = ["worker-a", "worker-b", "local"]
 NO_HEADERS = {"X-EMX2-API-Version": None, "X-Request-Id": None, "X-Timestamp": None}
-SECONDS = 15
+SECONDS = 30
 
 
 class Port(NamedTuple):
