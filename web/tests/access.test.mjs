@@ -27,7 +27,7 @@ for (const colorScheme of ["light", "dark"]) {
     assert.deepEqual(await violations(stranger), []);
 
     const page = await signedIn({ colorScheme });
-    for (const place of ["jobs", "jobs/new", `jobs/${job.id}`, "artifacts", "artifacts/new", `artifacts/${artifact.id}?file=trees.csv`, "workers", "overview", "settings", "account", "nowhere"]) {
+    for (const place of ["jobs", "jobs/new", `jobs/${job.id}`, "artifacts", "artifacts/new", `artifacts/${artifact.id}?file=trees.csv`, "workers", "workers/new", "workers/demo-worker", "overview", "settings", "account", "nowhere"]) {
       await page.goto(`${server}/ui/${place}`);
       await page.locator("main h1").first().waitFor();
       await page.waitForLoadState("networkidle");
@@ -39,7 +39,7 @@ for (const colorScheme of ["light", "dark"]) {
 
 test("a phone shows a page without scrolling it sideways", async () => {
   const page = await signedIn({ viewport: { width: 390, height: 800 } });
-  for (const place of ["jobs", "artifacts", "artifacts/new", "workers", "overview", "settings", "account"]) {
+  for (const place of ["jobs", "artifacts", "artifacts/new", "workers", "workers/demo-worker", "overview", "settings", "account"]) {
     await page.goto(`${server}/ui/${place}`);
     await page.locator("main h1").first().waitFor();
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), place);

@@ -12,6 +12,7 @@ from cableferry.dialects.ui import (
     sessions,
     tokens,
     users,
+    workers,
 )
 from cableferry.wire.ui import PREFIX
 
@@ -30,6 +31,7 @@ DIALECT = Dialect(
         *access_keys.ENDPOINTS,
         *jobs.ENDPOINTS,
         *artifacts.ENDPOINTS,
+        *workers.ENDPOINTS,
         *overviews.ENDPOINTS,
         *configuration.ENDPOINTS,
         *beginnings.ENDPOINTS,
