@@ -1,4 +1,4 @@
-"""The first Owner of a server: whoever can read what it printed when it started, once."""
+"""The first Owner of a server: whoever can read what it left when it started, once."""
 
 import contextlib
 import re
@@ -6,20 +6,18 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from cableferry.testing.servers import Client
 from tests.cli import ferry
 
 PASSWORD = "the ferry leaves at dawn"
-PLACE = re.compile(r"open http://127\.0\.0\.1:(\d+)(/ui/welcome)#(\S+)")
+PLACE = re.compile(r"http://127\.0\.0\.1:(\d+)/ui/welcome#(\S+)\n")
 
 
 @contextlib.contextmanager
 def _served(home: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
     command = [*ferry.FERRY, "serve", "--port", "0", "--data-dir", str(home / "data"), *flags]
     process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ferry.environment(home)
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ferry.environment(home)
     )
     try:
         yield process
@@ -28,13 +26,15 @@ def _served(home: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def _read(process: subprocess.Popen[str]) -> tuple[int, str]:
-    """The port and the token that a server prints."""
-    assert process.stderr is not None
-    for line in process.stderr:
-        if found := PLACE.search(line):
-            return int(found[1]), found[3]
-    pytest.fail("the server printed no address for its first Owner")
+def _read(home: Path, process: subprocess.Popen[str]) -> tuple[int, str]:
+    """The port and the token that a server without a terminal leaves in its data directory."""
+    assert process.stdout is not None
+    said = next((line for line in process.stdout if "nobody owns this server" in line), "")
+    path = home / "data" / "first-owner"
+    found = PLACE.fullmatch(path.read_text())
+    assert found is not None
+    assert (0o600, True) == (path.stat().st_mode & 0o777, found[2] not in said)
+    return int(found[1]), found[2]
 
 
 def _ask(client: Client, token: str, name: str = "olga", **headers: str) -> int:
@@ -44,7 +44,7 @@ def _ask(client: Client, token: str, name: str = "olga", **headers: str) -> int:
 
 def test_whoever_read_the_token_owns_the_server_once(tmp_path: Path) -> None:
     with _served(tmp_path) as process:
-        port, token = _read(process)
+        port, token = _read(tmp_path, process)
         client = Client(port)
         needed = client.get("/api/ui/first-owner").json
         refused = [
@@ -66,7 +66,7 @@ def test_a_token_is_another_at_every_start(tmp_path: Path) -> None:
     seen = set()
     for _ in range(2):
         with _served(tmp_path) as process:
-            seen.add(_read(process)[1])
+            seen.add(_read(tmp_path, process)[1])
 
     assert 2 == len(seen)
     assert all(len(token) >= 32 for token in seen)

@@ -49,6 +49,7 @@ TOLD: dict[str, str] = {
     "job ended": "The job is over.",
     "job recovered": "The server says that the daemon holds a job that it does not know of; it looks whether it runs.",
     "job to be stopped": "The server wants the job stopped; the scheduler is told.",
+    "nobody owns this server": "The server has no user yet; a file holds the address at which the first Owner is made.",
     "refused quietly": "A worker of a kind that dies of any refusal was told that there is nothing for it.",
     "shared folder changed its condition": "The folder that workers share with the server cannot be written, "
     "or can be again; meanwhile everything is answered from the database.",

@@ -1,7 +1,7 @@
 // What every story needs: a real browser, a signed-in page, and requests to the server as a person's script makes them.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -57,21 +57,20 @@ export async function close() {
   for (const each of servers) each.kill();
 }
 
-/** A server that nobody owns: its process, its folder, and the address that it printed for its first Owner. */
+/** A server that nobody owns: its process, its folder, and the address that it left for its first Owner. */
 export async function unowned() {
   const data = await mkdtemp(join(tmpdir(), "ferry-"));
   const process = serve(data, 0);
-  let said = "";
-  for await (const piece of process.stderr) {
-    said += piece;
-    const found = /open (http:\S+)\s/.exec(said);
-    if (found) return { process, data, address: found[1] };
+  const left = join(data, "first-owner");
+  for (const end = Date.now() + 20_000; Date.now() < end; ) {
+    const address = await readFile(left, "utf8").catch(() => "");
+    if (address.endsWith("\n")) return { process, data, address: address.trim() };
   }
-  assert.fail(`no address in ${said}`);
+  assert.fail(`no address in ${left}`);
 }
 
 export function serve(data, port) {
-  const started = spawn(process.env.STORY_PYTHON, ["-m", "cableferry.cli.main", "serve", "--port", String(port), "--data-dir", data], { stdio: ["ignore", "ignore", "pipe"] });
+  const started = spawn(process.env.STORY_PYTHON, ["-m", "cableferry.cli.main", "serve", "--port", String(port), "--data-dir", data], { stdio: "ignore" });
   servers.push(started);
   return started;
 }

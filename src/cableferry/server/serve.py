@@ -4,14 +4,13 @@ import resource
 import signal
 import socket
 import ssl
-import sys
 from collections.abc import Mapping
 from types import FrameType
 
 import structlog
 import uvicorn
 
-from cableferry.server import connections, logs, tls
+from cableferry.server import connections, greeting, logs, tls
 from cableferry.server.app import NO_SOURCES, App, create_app
 from cableferry.server.settings import ServerSection, Settings
 from cableferry.server.vault import CannotStart
@@ -56,7 +55,7 @@ def serve(settings: Settings, sources: Mapping[str, str] = NO_SOURCES) -> None:
     app = create_app(settings, sources=sources)
     log.info("server listening", address=address(settings.server, listening))
     if app.welcome is not None:
-        _greet(f"{address(settings.server, listening)}{app.welcome}")
+        greeting.greet(f"{address(settings.server, listening)}{app.welcome}", settings.database.data_dir)
     server(settings, app).run([listening])
 
 
@@ -66,12 +65,6 @@ def _expect_a_crowd() -> None:
     wanted = MOST_OPEN_FILES if most == resource.RLIM_INFINITY else min(most, MOST_OPEN_FILES)
     if at_ease != resource.RLIM_INFINITY and at_ease < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
-
-
-def _greet(place: str) -> None:
-    """For the person who started the server, and not for the log: whoever opens this may own it."""
-    sys.stderr.write(f"nobody owns this server yet; to become its first Owner, open {place}\n")
-    sys.stderr.flush()
 
 
 def server(settings: Settings, app: App) -> Server:
