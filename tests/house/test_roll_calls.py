@@ -1,6 +1,7 @@
 """A roll-call is a written tuple, and nobody is missing from it."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 import pytest
@@ -66,6 +67,29 @@ def test_a_room_of_equals_has_a_roll_call(room: str) -> None:
     inside = [source for source in sources.product() if source.room == room and source.place.count("/") == 1]
 
     assert any(_has_call(source) for source in inside) or not _siblings(inside[0])
+
+
+def test_the_worker_contract_can_be_taken_out_by_a_line_of_each_list() -> None:
+    """Its folder, its module in the server and its commands go together; nobody else knows of them."""
+    own = ("src/cableferry/dialects/opeva/", "src/cableferry/server/opeva.py", "src/cableferry/cli/opeva.py")
+    others = [source for source in sources.product() if not source.path.startswith(own)]
+
+    knowing = {source.path for source in others if TAKEN_OUT & set(_imported(source))}
+
+    assert {"src/cableferry/dialects/__init__.py", "src/cableferry/server/contracts.py"} == knowing
+
+
+TAKEN_OUT = {"cableferry.dialects.opeva", "cableferry.server.opeva", "cableferry.cli.opeva"}
+
+
+def _imported(source: Source) -> Iterator[str]:
+    """Modules, and what is imported out of them, which may be a module too; each with those that it lies in."""
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.ImportFrom(module=str(module)):
+                yield from (".".join(f"{module}.{alias.name}".split(".")[:3]) for alias in node.names)
+            case ast.Import(names=names):
+                yield from (".".join(alias.name.split(".")[:3]) for alias in names)
 
 
 @pytest.mark.parametrize(

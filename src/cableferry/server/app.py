@@ -27,13 +27,13 @@ from cableferry.server import (
     watching,
 )
 from cableferry.server import pages as unlisted
+from cableferry.server.contracts import Served
 from cableferry.server.downloads import Downloads
 from cableferry.server.edge import Edge, Parts
 from cableferry.server.exchange import Message, Receive, Reply, Request, Scope, Send
 from cableferry.server.following import Followings
 from cableferry.server.live import Live
 from cableferry.server.metrics import Metrics
-from cableferry.server.opeva import Opeva
 from cableferry.server.polls import Polls
 from cableferry.server.routes import Routes
 from cableferry.server.running import Runner
@@ -101,9 +101,9 @@ def create_app(
     numbers = Metrics(lambda: live.count)
     opened.on_commit(numbers.committed)
     traces = Traces(settings.otel) if settings.otel.endpoint else None
-    sharing = configured.sharing(settings, opened)
+    beside = configured.beside(settings, opened)
     depot = keeping.depot(settings, opened, kept)
-    services = configured.services(settings, trust, depot, sharing, sources)
+    services = configured.services(settings, trust, depot, beside, sources)
     routes = Routes(_dialects(services, extra_endpoints))
     polling = Polls(opened, live, settings.emx2.long_poll_seconds)
     runner = Runner(opened, polling, trust.vault)
@@ -123,7 +123,7 @@ def create_app(
         record=recorder(numbers, traces),
         guests=configured.guests(settings),
     )
-    resident = Resident(settings, opened, store is None, live, numbers, traces, depot, blobs is None, sharing)
+    resident = Resident(settings, opened, store is None, live, numbers, traces, depot, blobs is None, beside)
     pages = Starlette(routes=unlisted.pages(settings, routes, opened, numbers), lifespan=resident.live_in)
     return App(Edge(parts), live, pages, Site(settings.server.root_path), _welcome(settings, opened, trust))
 
@@ -139,7 +139,7 @@ class Resident(msgspec.Struct, frozen=True):
     traces: Traces | None
     depot: Depot
     closes_blobs: bool
-    sharing: Opeva | None
+    beside: Mapping[str, Served]
 
     @contextlib.asynccontextmanager
     async def live_in(self, app: Starlette) -> AsyncIterator[None]:
@@ -164,8 +164,8 @@ class Resident(msgspec.Struct, frozen=True):
         chores = background.roll_call(configured.pools(settings), settings.timeouts.sweep_seconds)
         yield background.run(chores, self.store, self.numbers, [self._collection()])
         yield stowing.run(self.store, self.depot.blobs, configured.rules(settings), configured.stowing(settings))
-        if self.sharing is not None:
-            yield self.sharing.show()
+        for each in self.beside.values():
+            yield each.show()
         if connect.kind_of(settings.database_url) == "postgres":
             yield watching.watch(self.store, self.live, [rules.pool for rules in configured.pools(settings)])
 

@@ -16,10 +16,10 @@ from cableferry.engine.collecting import Keeping
 from cableferry.engine.hashing import Hashes
 from cableferry.engine.reading import Depot
 from cableferry.engine.sessions import Patience
-from cableferry.server import effective, networks, opeva
+from cableferry.server import effective
 from cableferry.server.authenticate import Trust
+from cableferry.server.contracts import BESIDE, Served, served
 from cableferry.server.networks import Networks
-from cableferry.server.opeva import Opeva
 from cableferry.server.passwords import Passwords
 from cableferry.server.settings import LimitsSection, RetentionSection, Settings
 from cableferry.server.stowing import Stowing
@@ -28,7 +28,7 @@ from cableferry.wire.emx2 import words
 
 
 def services(
-    settings: Settings, trust: Trust, depot: Depot, sharing: Opeva | None, sources: Mapping[str, str]
+    settings: Settings, trust: Trust, depot: Depot, beside: Mapping[str, Served], sources: Mapping[str, str]
 ) -> Mapping[str, object]:
     """What each dialect's endpoints are given, by the dialect's name; one that is given nothing is not served."""
     resuming = resumption(settings, depot)
@@ -39,17 +39,17 @@ def services(
         "graphql": {name: rules.pool for name, rules in contracts(settings).items()},
         "uploads": resuming,
     }
-    return always | ({"opeva": sharing.contract} if sharing else {})
+    return always | {name: each.contract for name, each in beside.items()}
 
 
-def sharing(settings: Settings, store: Store) -> Opeva | None:
-    """The contract whose workers share a folder with us, where it is served."""
-    return Opeva(settings, store) if opeva.is_served(settings) else None
+def beside(settings: Settings, store: Store) -> Mapping[str, Served]:
+    """What is served beside the usual contract."""
+    return {name: each.open_in(settings, store) for name, each in served(settings).items()}
 
 
 def guests(settings: Settings) -> Mapping[str, Networks]:
     """By dialect, the networks whose workers need no credentials."""
-    return {"opeva": networks.parse(settings.opeva.allow_anonymous_workers, "opeva.allow_anonymous_workers")}
+    return {name: each.guests(settings) for name, each in BESIDE.items()}
 
 
 def resumption(settings: Settings, depot: Depot) -> Resumption:
@@ -127,7 +127,7 @@ def pools(settings: Settings) -> tuple[Rules, ...]:
 
 def contracts(settings: Settings) -> dict[str, Rules]:
     """The same by the names of the contracts, the usual one first."""
-    return {"emx2": rules(settings)} | ({"opeva": opeva.rules(settings)} if opeva.is_served(settings) else {})
+    return {"emx2": rules(settings)} | {name: each.rules(settings) for name, each in served(settings).items()}
 
 
 def rules(settings: Settings) -> Rules:

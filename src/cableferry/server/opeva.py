@@ -10,6 +10,8 @@ from cableferry.core.policy import Limits, Repeats, Rules, Stalled, Timeouts
 from cableferry.core.workers import Offer
 from cableferry.dialects.opeva.contract import Contract
 from cableferry.dialects.opeva.showing import Showing
+from cableferry.server import networks
+from cableferry.server.networks import Networks
 from cableferry.server.settings import OpevaSection, Settings
 from cableferry.store.share import Share
 from cableferry.store.tx import News, Store
@@ -65,6 +67,15 @@ class Opeva:
             await asyncio.to_thread(self._showing.round)
         except Exception:
             log.exception("shared folder not brought up to date")
+
+
+def open_in(settings: Settings, store: Store) -> Opeva:
+    return Opeva(settings, store)
+
+
+def guests(settings: Settings) -> Networks:
+    """The networks whose workers need no credentials."""
+    return networks.parse(settings.opeva.allow_anonymous_workers, "opeva.allow_anonymous_workers")
 
 
 def is_served(settings: Settings) -> bool:
