@@ -183,6 +183,7 @@ def test_nothing_begins_where_there_is_no_open_artifact(sending: Sender) -> None
     sending.home = "/api/hpc/artifacts/unheard-of"
 
     assert (kind(committed), kind(sending.begin())) == ((409, "committed"), (404, "unknown-artifact"))
+    assert "COMMITTED" == committed.json["current_state"]
 
 
 def test_a_body_of_another_type_is_no_beginning(sending: Sender) -> None:

@@ -1,20 +1,18 @@
 """The headers that every request of the protocol carries, and the refusals in its words."""
 
 import re
-from collections.abc import Mapping
 
 from cableferry.core import signing
 from cableferry.core.errors import Invalid, Kind, Refusal
 from cableferry.dialects import problems
 from cableferry.dialects.endpoint import Asking, Headers, Rendered
 from cableferry.wire.emx2 import VERSION
-from cableferry.wire.emx2.words import STAGE_WORDS, WORDS
+from cableferry.wire.emx2.words import STATUS_WORDS
 
 VERSIONS = (VERSION,)
 REQUIRED = ("X-EMX2-API-Version", "X-Request-Id", "X-Timestamp")
 
 _UUID = re.compile(rb"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_STATUS_WORDS: Mapping[object, str] = {state.value: word for state, word in (*WORDS.items(), *STAGE_WORDS.items())}
 
 
 def check(headers: Headers) -> None:
@@ -41,4 +39,4 @@ def _missing(headers: Headers) -> Invalid:
 
 def render(refusal: Refusal, asking: Asking) -> Rendered:
     """A problem document with the protocol's words for states."""
-    return problems.render(refusal, asking, _STATUS_WORDS)
+    return problems.render(refusal, asking, STATUS_WORDS)

@@ -1,5 +1,7 @@
 """How the EMX2 protocol spells our states, and which moves its workers may report."""
 
+from collections.abc import Mapping
+
 from cableferry.core.artifacts import Stage
 from cableferry.core.errors import Invalid
 from cableferry.core.jobs import Cause, State, Wish
@@ -40,6 +42,8 @@ LINKS: dict[State, tuple[str, ...]] = {
 
 
 STAGE_WORDS: dict[Stage, str] = {stage: stage.value.upper() for stage in Stage}
+# whatever a refusal names as the current state
+STATUS_WORDS: Mapping[object, str] = {state.value: word for state, word in (*WORDS.items(), *STAGE_WORDS.items())}
 STAGES: dict[str, Stage] = {word: stage for stage, word in STAGE_WORDS.items()}
 
 ARTIFACT_LINKS: dict[Stage, tuple[str, ...]] = {
