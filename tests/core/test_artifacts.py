@@ -75,6 +75,14 @@ def test_nothing_is_committed_that_holds_nothing() -> None:
         artifacts.check_committable(an_artifact(Stage.CREATED))
 
 
+def test_only_what_lies_elsewhere_is_committed_without_files() -> None:
+    artifacts.check_filled(an_artifact(Stage.UPLOADING), 1)
+    artifacts.check_filled(an_artifact(Stage.REGISTERED, residence=Residence.POSIX), 0)
+
+    with pytest.raises(Conflict, match="has no files"):
+        artifacts.check_filled(an_artifact(Stage.UPLOADING), 0)
+
+
 @pytest.mark.parametrize(
     ("declared", "is_repeated"),
     [

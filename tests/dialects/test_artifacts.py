@@ -109,6 +109,17 @@ def test_nothing_is_committed_without_files(client: Client) -> None:
     assert (refused.status, refused.json["current_state"]) == (409, "CREATED")
 
 
+def test_nothing_is_committed_whose_files_are_all_gone(client: Client) -> None:
+    artifact = create(client)
+    upload(client, artifact, "x")
+    client.call("DELETE", f"{HOME}/{artifact}/files/x")
+
+    refused = commit(client, artifact, sha256="a" * 64, size_bytes=5)
+
+    assert (refused.status, refused.kind, refused.json["current_state"]) == (409, "illegal-move", "UPLOADING")
+    assert client.get(f"{HOME}/{artifact}").json["sha256"] is None
+
+
 def test_what_is_committed_never_changes(client: Client) -> None:
     artifact = create(client)
     upload(client, artifact, "x")

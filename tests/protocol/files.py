@@ -144,11 +144,11 @@ class Files(RuleBasedStateMachine):
             self.world.write(artifacts.commit, id_, MANAGER, Declared(), examined)
 
         known = self.model.get(id_)
-        may = known is not None and known.stage is not Stage.CREATED
+        may = known is not None and (not known.is_open or bool(known.files))
         assert (None if may else NotFound if known is None else Conflict) == _refused(commit)
         if known is not None and may and known.is_open:
             known.stage = Stage.COMMITTED
-            assert (known.sha256 if known.files else None) == self.world.read(artifacts.get, id_).sha256
+            assert known.sha256 == self.world.read(artifacts.get, id_).sha256
 
     @rule(id_=known)
     def delete(self, id_: str) -> None:

@@ -245,11 +245,21 @@ def check_committable(artifact: Artifact) -> None:
     """Refuse a commit of what has nothing in it or is over."""
     check_open(artifact)
     if artifact.stage is Stage.CREATED:
-        raise Conflict(
-            f"artifact {artifact.id} has no files: upload at least one before the commit",
-            Kind.ILLEGAL_MOVE,
-            current_state=artifact.stage,
-        )
+        raise _nothing_in(artifact)
+
+
+def check_filled(artifact: Artifact, files: int) -> None:
+    """Refuse a commit of a managed artifact whose files are all gone again: its hash would be what somebody says."""
+    if artifact.residence is Residence.MANAGED and not files:
+        raise _nothing_in(artifact)
+
+
+def _nothing_in(artifact: Artifact) -> Conflict:
+    return Conflict(
+        f"artifact {artifact.id} has no files: upload at least one before the commit",
+        Kind.ILLEGAL_MOVE,
+        current_state=artifact.stage,
+    )
 
 
 def is_repeated(artifact: Artifact, declared: Declared) -> bool:

@@ -31,6 +31,7 @@ def examine(depot: Depot, id: str, caller: Caller, declared: Declared) -> Examin
     if artifacts.is_repeated(artifact, declared):
         return Examined(artifact.revision, Outcome())
     artifacts.check_committable(artifact)
+    artifacts.check_filled(artifact, seen.found.files)
     known_as = _concatenated(depot, seen, declared)
     contents.check_declared(artifact, declared, seen.found, known_as)
     outcome = _outcome(depot, seen, declared)
@@ -52,8 +53,7 @@ def _outcome(depot: Depot, seen: Inspection, declared: Declared) -> Outcome:
     if seen.artifact.residence is not Residence.MANAGED:
         return outside.examined(depot.looking, seen.artifact, seen.files, declared)
     found, said = seen.found, None if declared.sha256 is None else declared.sha256.lower()
-    size = found.size_bytes if found.files else declared.size_bytes
-    return Outcome(sha256=found.sha256 or said, declared_sha256=said, size_bytes=size)
+    return Outcome(sha256=found.sha256 or said, declared_sha256=said, size_bytes=found.size_bytes)
 
 
 def _concatenated(depot: Depot, seen: Inspection, declared: Declared) -> str | None:
