@@ -77,6 +77,10 @@ def test_a_location_fits_its_residence(residence: Residence, url: str | None) ->
         (Residence.HTTP, "ftp://host/x"),
         (Residence.HTTP, "https://mia:secret@host/x"),
         (Residence.HTTP, "https://[host/x"),
+        (Residence.HTTP, "https:///x"),
+        (Residence.HTTP, "http://"),
+        (Residence.HTTP, "http://host:99999/x"),
+        (Residence.S3, "s3:///key"),
     ],
 )
 def test_another_location_is_refused(residence: Residence, url: str | None) -> None:
@@ -143,6 +147,11 @@ def test_the_tree_hash_is_the_recorded_one() -> None:
     files = [("b.log", _sha256(b"content-b")), ("a.log", _sha256(b"content-a"))]
 
     assert contents.tree_hash(files) == "c0e263e42f78dc50f8c5ee64a4c44fc64988bf497fa31542259f173ac869f097"
+
+
+@pytest.mark.parametrize(("said", "spelled"), [("AB" * 32, "ab" * 32), ("ABC123", "ABC123"), ("é" * 64, "é" * 64)])
+def test_a_declared_hash_is_spelled_one_way_if_it_is_one(said: str, spelled: str) -> None:
+    assert spelled == contents.spelled(said)
 
 
 def test_a_single_file_has_its_own_hash() -> None:

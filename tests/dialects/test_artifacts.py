@@ -89,6 +89,17 @@ def test_the_hash_of_all_bytes_in_order_of_arrival_is_taken_too(client: Client) 
     assert commit(client, artifact, sha256=whole, size_bytes=18).status == 200
 
 
+@pytest.mark.parametrize("said", ["ABC123", sha256(b"content").upper()])
+def test_a_declared_hash_is_the_same_in_capitals(client: Client, said: str) -> None:
+    artifact = create(client)
+    declared = client.call("PUT", f"{HOME}/{artifact}/files/x", {"sha256": said, "size_bytes": 7})
+
+    committed = commit(client, artifact, sha256=said, size_bytes=7)
+
+    assert (200, declared.json["sha256"]) == (committed.status, committed.json["sha256"])
+    assert {"ABC123", sha256(b"content")} > {declared.json["sha256"]}
+
+
 @pytest.mark.parametrize(
     "declared", [{"sha256": "0" * 64}, {"size_bytes": 8}, {"sha256": sha256(b"content"), "size_bytes": 1}]
 )

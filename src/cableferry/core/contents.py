@@ -9,6 +9,7 @@ from cableferry.core.artifacts import Artifact, Declared, File, Residence, Sum
 from cableferry.core.errors import Conflict, Invalid, Kind
 
 LONGEST_PATH = 1024
+SHA256 = re.compile("[0-9a-fA-F]{64}")
 
 # U+10FFFF is no character: the store takes it for the end of all names
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f\U0010ffff]")
@@ -51,15 +52,19 @@ def check_location(residence: Residence, url: str | None, roots: Sequence[str] =
     if residence is Residence.POSIX:
         _check_root(posix_path(url), roots)
     else:
-        _check_authority(url)
+        _check_authority(url, needs_host=residence in _SCHEMES)
 
 
-def _check_authority(url: str) -> None:
+def _check_authority(url: str, needs_host: bool) -> None:
     try:
-        is_named = "@" in urlsplit(url).netloc
+        address = urlsplit(url)
+        # a port that is none is told when it is asked for
+        is_address = not needs_host or (bool(address.hostname) and address.port != 0)
     except ValueError:
-        raise Invalid("content_url is no address", Kind.BAD_LOCATION) from None
-    if is_named:
+        is_address = False
+    if not is_address:
+        raise Invalid("content_url is no address", Kind.BAD_LOCATION)
+    if "@" in address.netloc:
         raise Invalid("content_url must not hold a user or a password", Kind.BAD_LOCATION)
 
 
@@ -87,6 +92,11 @@ def location(artifact: Artifact, path: str) -> str:
     return f"{base}/{name}{query}"
 
 
+def spelled(declared: str) -> str:
+    """A SHA-256 as tree hashes have it; what is no SHA-256 stays as it was said."""
+    return declared.lower() if SHA256.fullmatch(declared) else declared
+
+
 def tree_hash(files: Iterable[tuple[str, str]]) -> str:
     """One hash over paths and the hashes of their bytes; a single file's is its own."""
     pairs = sorted(files)
@@ -108,7 +118,7 @@ def add_up(files: Sequence[File]) -> Sum:
 
 def check_declared(artifact: Artifact, declared: Declared, found: Sum, known_as: str | None = None) -> None:
     """Refuse a commit whose hash or size is not that of the files; `known_as` is another hash of the same bytes."""
-    hashes = {known for known in (found.sha256, known_as) if known is not None}
+    hashes = {known.lower() for known in (found.sha256, known_as) if known is not None}
     if declared.sha256 is not None and hashes and declared.sha256.lower() not in hashes:
         raise Conflict(
             f"the commit of artifact {artifact.id} declares SHA-256 {declared.sha256[:64]},"

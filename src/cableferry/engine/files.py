@@ -66,7 +66,8 @@ def declare(tx: Tx, artifact_id: str, said: Description, content: Declared, call
     access.check_own(caller, artifact)
     artifacts.check_open(artifact)
     file = _new(tx, artifact, said)
-    return _put(tx, artifact, replace(file, sha256=content.sha256, size_bytes=content.size_bytes))
+    sha256 = None if content.sha256 is None else contents.spelled(content.sha256)
+    return _put(tx, artifact, replace(file, sha256=sha256, size_bytes=content.size_bytes))
 
 
 def get(tx: Tx, artifact_id: str, path: str) -> Stored:

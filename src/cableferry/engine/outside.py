@@ -1,6 +1,5 @@
 """What a commit says of content that lies elsewhere: as far as this server may look, it looks."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -10,8 +9,6 @@ from cableferry.core import contents
 from cableferry.core.artifacts import Artifact, Declared, File, Outcome, Residence
 from cableferry.store.elsewhere import Found, Unreachable
 from cableferry.store.elsewhere.looking import Elsewhere
-
-_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 
 
 class Looking(msgspec.Struct, frozen=True):
@@ -86,6 +83,6 @@ def _check(what: str, said: Declared, found: Found) -> None:
     """Hashes of other kinds cannot be compared, and are kept as they were declared."""
     if None not in (said.size_bytes, found.size_bytes) and said.size_bytes != found.size_bytes:
         raise Mismatch(f"{what} was declared with {said.size_bytes} bytes, but has {found.size_bytes}")
-    is_comparable = said.sha256 is not None and _SHA256.fullmatch(said.sha256)
+    is_comparable = said.sha256 is not None and contents.SHA256.fullmatch(said.sha256)
     if is_comparable and found.sha256 is not None and (said.sha256 or "").lower() != found.sha256.lower():
         raise Mismatch(f"{what} was declared with SHA-256 {said.sha256}, but has {found.sha256}")
