@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 
-.PHONY: help setup web demo test bench lint format docs sql lock cluster cluster-down clean
+.PHONY: help setup web demo shots test bench lint format docs sql lock cluster cluster-down clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -36,6 +36,9 @@ bench: $(READY)  ## a benchmark: make bench NAME=api|sync|scale|dispatch|startup
 	@tools/postgres.sh >&2
 	@[ "$(NAME)" != s3 ] || tools/nginx.sh >&2
 	@$(PY) -m bench.$(NAME)
+
+shots: $(READY) web  ## pictures of every page of the dashboard, for the docs
+	@$(PY) tools/shots.py
 
 lint: $(READY)  ## ruff, mypy and the import contracts
 	@$(VENV)/bin/ruff check --quiet .

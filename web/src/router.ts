@@ -1,6 +1,7 @@
 /** Every page with its address; what a page shows is in its address, so that an address can be shared. */
 import { createRouter, createWebHistory, type RouteRecordRaw } from "vue-router";
 import Jobs from "./pages/Jobs.vue";
+import { tell } from "./state/toasts";
 
 const pages: RouteRecordRaw[] = [
   { path: "/", redirect: "/jobs" },
@@ -29,3 +30,6 @@ export const router = createRouter({
 router.afterEach((to) => {
   document.title = `${String(to.meta.title ?? "")} · Cableferry`;
 });
+
+// a page's own script is fetched when it is first wanted, and may be gone after an upgrade
+router.onError(() => tell("That page cannot be loaded: the server does not answer, or it has a newer dashboard. Load this page again.", "failed"));

@@ -23,7 +23,7 @@ async function owned(page, place) {
   await page.getByRole("heading", { name: "Jobs" }).waitFor();
 }
 
-test("an upload goes on after the server was killed, and ends with the right hash", async () => {
+test("pages and uploads go on after the server was killed, and an upload ends with the right hash", async () => {
   const { process, data, address } = await unowned();
   const origin = new URL(address).origin;
   const page = await opened({ server: origin });
@@ -33,7 +33,10 @@ test("an upload goes on after the server was killed, and ends with the right has
   writeFileSync(file, bytes);
   const line = await page.context().newCDPSession(page);
   await line.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 16 * MIB });
-  await page.goto(`${origin}/ui/artifacts/new`);
+  await page.getByRole("link", { name: "Workers" }).click();
+  await page.getByText("Nothing can run").waitFor();
+  await page.getByRole("link", { name: "Artifacts" }).click();
+  await page.getByRole("button", { name: "New artifact" }).click();
   await page.getByLabel("files", { exact: true }).setInputFiles(file);
   await page.getByRole("button", { name: "Create and upload" }).click();
   const bar = page.getByRole("progressbar", { name: "All uploads" });
@@ -42,7 +45,11 @@ test("an upload goes on after the server was killed, and ends with the right has
   await once(process, "exit");
   await page.getByText("goes on when it does").waitFor();
   assert.ok((await bar.evaluate((each) => each.value)) < bytes.length);
+  await page.getByRole("link", { name: "Workers" }).click();
+  await page.getByRole("heading", { name: "The server does not answer" }).waitFor();
   serve(data, new URL(origin).port);
+  await page.getByText("Nothing can run").waitFor();
+  await page.goBack();
   await page.getByText("there, with the right hash").waitFor();
 
   await page.getByRole("button", { name: "Commit" }).click();
