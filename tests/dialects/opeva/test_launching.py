@@ -193,3 +193,11 @@ def test_a_wrong_method_is_refused_as_the_contract_writes_refusals(port: Port) -
         refused = port.client.call(method, path)
         assert (405, "application/json") == (refused.status, refused.headers["content-type"])
         assert ["detail"] == list(refused.json)
+
+
+def test_an_empty_host_is_none(port: Port) -> None:
+    launched = port.post("/run-simulation", {"config": {"a": 1}, "target_host": "", "save_as": ""})
+    requeued = port.ops(str(launched.json["job_id"]), "requeue", preferred_host="")
+
+    assert (200, None, 200) == (launched.status, launched.json["host"], requeued.status)
+    assert (None, False) == tuple(port.entries("/queue")[-1][name] for name in ("preferred_host", "require_host"))

@@ -35,7 +35,7 @@ def prepare(call: Call) -> Prepared:
     """Everything slow about a launch; the random id keeps apart what the first letters of ids name."""
     body: bodies.LaunchBody = call.body
     ours = contract.of(call)
-    ours.store.read(lambda tx: contract.check_host(tx, ours, body.target_host))
+    ours.store.read(lambda tx: contract.check_host(tx, ours, body.target_host or None))
     id_ = str(uuid.uuid4())
     if bytes(body.config) not in _NOTHING:
         return _from_object(ours, id_, body)
@@ -52,7 +52,7 @@ def prepare(call: Call) -> Prepared:
 def launch(tx: Tx, call: Call) -> bodies.LaunchAnswer:
     prepared: Prepared = call.prepared
     rules = contract.of(call).rules
-    host = call.body.target_host
+    host = call.body.target_host or None
     draft = Draft(
         PROCESSOR,
         submit_user=access.submit_user(call.caller, None),

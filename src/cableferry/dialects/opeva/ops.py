@@ -29,7 +29,7 @@ def requeue(tx: Tx, call: Call) -> bodies.Done:
     body: bodies.RequeueBody = call.body
     ours = contract.of(call)
     job = _job(tx, call)
-    contract.check_host(tx, ours, body.preferred_host)
+    contract.check_host(tx, ours, body.preferred_host or None)
     said: Said = {
         "requeued_by_ops": True,
         "force": body.force,

@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 from cableferry.wire import texts
 
 Name = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.NAME)]
+HostName = Annotated[str, Meta(max_length=255, pattern=texts.ONE_LINE)]
 Text = Annotated[str, Meta(max_length=10_000, pattern=texts.NO_NUL)]
 FileName = Annotated[str, Meta(max_length=1000)]
 JobId = Annotated[str, Meta(max_length=255, pattern=texts.NO_NUL)]
@@ -21,11 +22,11 @@ def _null() -> Raw:
 
 
 class LaunchBody(msgspec.Struct, frozen=True):
-    """What to run: a configuration of its own, or the path of one that is there."""
+    """What to run: a configuration of its own, or the path of one that is there; an empty host is none."""
 
     config: Config = msgspec.field(default_factory=_null)
     config_path: FileName | None = None
-    target_host: Name | None = None
+    target_host: HostName | None = None
     save_as: FileName | None = None
 
 
@@ -116,7 +117,7 @@ class RequeueBody(msgspec.Struct, frozen=True):
     """Whom a job shall go to when it goes back to the queue; without a word, whom it went to."""
 
     force: bool = False
-    preferred_host: Name | None = None
+    preferred_host: HostName | None = None
     require_host: bool | None = None
 
 
