@@ -60,6 +60,8 @@ def test_bytes_go_when_no_file_refers_to_them_and_those_who_read_have_had_their_
     first = collect(depot)
     assert (1, 4, 0, 3) == (first.blobs, first.blob_bytes, first.places_removed, first.places_waiting)
     world.clock.passes(hours=2)
+    told = foretell(depot)
+    assert (3, 0) == (told.places_removed, told.places_waiting)
     second = collect(depot)
 
     assert (0, 3, 0) == (second.blobs, second.places_removed, second.places_waiting)

@@ -77,4 +77,5 @@ def show(done: CollectionBody) -> None:
     click.echo(f"artifacts: {done.failed} {would_be}failed, {done.deleted} {would_be}deleted")
     click.echo(f"blobs that no file refers to: {done.blobs} {would_be}given up ({done.blob_bytes} bytes)")
     click.echo(f"orphans: {done.orphans} {would_be}removed ({done.orphan_bytes} bytes)")
-    click.echo(f"places: {done.places_removed} removed, {done.places_waiting} wait until nobody reads them any more")
+    waiting = f"{done.places_waiting} wait until nobody reads them any more"
+    click.echo(f"places: {done.places_removed} {would_be}removed, {waiting}")

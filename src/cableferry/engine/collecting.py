@@ -106,7 +106,10 @@ async def foretell(depot: Depot, keeping: Keeping) -> Collected:
     async for batch in _orphans(depot, keeping):
         for found in batch.values():
             told.add_orphan(found)
-    told.places_waiting = await depot.store.aread(leftovers.dead_count)
+    told.places_removed, all_dead = await depot.store.aread(
+        lambda tx: (leftovers.dead_count(tx, tx.now - keeping.grace), leftovers.dead_count(tx))
+    )
+    told.places_waiting = all_dead - told.places_removed
     return told
 
 

@@ -123,9 +123,9 @@ def dead(tx: Tx, before: datetime, most: int) -> list[str]:
     return [row[0] for row in tx.all(_DEAD, (micros(before), most))]
 
 
-def dead_count(tx: Tx) -> int:
-    """How many places are still to be removed."""
-    return int(cast(Row, tx.one(_DEAD_COUNT, (micros(tx.now),)))[0])
+def dead_count(tx: Tx, before: datetime | None = None) -> int:
+    """How many places that were given up by then, or by now, are still to be removed."""
+    return int(cast(Row, tx.one(_DEAD_COUNT, (micros(before or tx.now),)))[0])
 
 
 def forget_places(tx: Tx, places: Collection[str], before: datetime) -> None:
