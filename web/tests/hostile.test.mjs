@@ -22,13 +22,15 @@ test("nothing that others wrote is ever run", async () => {
     await api("POST", `jobs/${job.id}/cancel`, { detail: text });
     ids.jobs.push(job.id);
     const artifact = await api("POST", "artifacts", { type: "blob", name: text, metadata: { text } });
-    await api("PUT", `artifacts/${artifact.id}/files/${encodeURIComponent(text)}`, "x", "text/html");
-    ids.artifacts.push(artifact.id);
+    await api("PUT", `artifacts/${artifact.id}/files/${encodeURIComponent(text)}`, text, "text/html");
+    await api("PUT", `artifacts/${artifact.id}/files/t.csv`, `${text},b\n${text},c\n`, "text/html");
+    ids.artifacts.push(`${artifact.id}?file=${encodeURIComponent(text)}`, `${artifact.id}?file=t.csv`);
   }
   const places = ["jobs", "artifacts", "workers", ...ids.jobs.map((id) => `jobs/${id}`), ...ids.artifacts.map((id) => `artifacts/${id}`)];
   for (const place of places) {
     await page.goto(`${server}/ui/${place}`);
     await page.locator("main table").first().waitFor();
+    if (place.includes("?file=")) await page.getByRole("region", { name: "Preview" }).locator("pre, table").waitFor();
   }
 
   assert.equal(await page.evaluate(() => window.pwned), undefined);
