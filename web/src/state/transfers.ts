@@ -49,7 +49,10 @@ export function bring(artifact: string, chosen: Chosen[]): void {
     transfers.push(transfer);
     waiting.push(transfer);
   }
-  for (; carriers < AT_ONCE && carriers < waiting.length; carriers += 1) void work();
+  while (carriers < AT_ONCE && waiting.length > 0) {
+    carriers += 1;
+    void work();
+  }
   window.addEventListener("beforeunload", warn);
 }
 
