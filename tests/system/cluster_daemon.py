@@ -33,9 +33,7 @@ class ClusterDaemon:
         self.client = client
         self.folder = cluster.folder()
         self.worker_id = f"w-{self.folder.name}"
-        self._upstream = {"base_url": server, "worker_id": self.worker_id}
-        if secret is not None:
-            self._upstream["worker_secret"] = secret
+        self._upstream = {"base_url": server} | ({} if secret is None else {"worker_secret": secret})
         self._places = places
         self._profiles: dict[str, object] = {}
         self._running: subprocess.Popen[bytes] | None = None
@@ -151,7 +149,7 @@ class ClusterDaemon:
     def _command(self, name: str) -> list[str]:
         config = self.folder / "config.yaml"
         sections = {
-            "emx2": self._upstream,
+            "emx2": {**self._upstream, "worker_id": self.worker_id},
             "worker": {
                 "state_db": str(self.folder / "state"),
                 "max_concurrent_jobs": self._places,
