@@ -4,10 +4,12 @@ import json
 
 import pytest
 
+from cableferry.client.answers import Job
 from cableferry.daemon import launch
 from cableferry.daemon.config import Config, Container, Profile
 from cableferry.daemon.held import Held
 from cableferry.schedulers.protocol import Order, Resources
+from cableferry.wire.emx2.remarks import Requested
 
 IMAGE = Container("/nfs/a.sif", ("/app/run", "--fast"), ("/nfs/data:/data",))
 
@@ -98,3 +100,18 @@ def test_jobs_of_two_workers_and_of_two_servers_have_names_of_their_own() -> Non
     }
 
     assert len(names) == 4
+
+
+@pytest.mark.parametrize(
+    ("resources", "given"),
+    [
+        (Resources(), None),
+        (Resources(cpus=8, memory="64G", time="04:00:00", gres="gpu:2"), Requested(8, 2**36, 14400, "gpu:2")),
+        (Resources(time="UNLIMITED", partition="gpu"), Requested(partition="gpu")),
+    ],
+)
+def test_what_a_job_is_given_is_known_from_its_profile(resources: Resources, given: Requested | None) -> None:
+    profile = Profile(processor="a", resources=resources)
+    config = Config(worker_id="w1", server="s", state_dir="/s", jobs_dir="/j", profiles=(profile,))
+
+    assert given == launch.held(config, Job("j1", "CLAIMED", "a"), 1, 100).requested

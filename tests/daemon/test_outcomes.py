@@ -10,6 +10,7 @@ from cableferry.daemon.endings import Collected
 from cableferry.daemon.held import Held, Stage, Stop
 from cableferry.daemon.outcomes import Cancelled, Outcome, Prepared, Uncollected, Unprepared, fold
 from cableferry.schedulers.protocol import Accepted, Ending, Found, Phase, Refused, Sighting, Ticket, Unknown, Usage
+from cableferry.wire.emx2.remarks import Requested
 
 T = Ticket("cf-j1-a1", "12")
 OTHER = Ticket("cf-j1-a1", "14")
@@ -168,3 +169,11 @@ def test_what_is_not_known_of_a_second_job_is_asked_again() -> None:
     left = _held(Stage.INTENT, called="14", is_second=True)
 
     assert fold(left, Found(False, (OTHER,)), 102).held.stage is Stage.INTENT
+
+
+def test_what_a_job_was_given_is_told_once_it_is_submitted() -> None:
+    given = Requested(8, 2**34, 3600.0)
+
+    decision = fold(_held(Stage.INTENT, requested=given), Accepted(T), 101)
+
+    assert [given] == [report.requested for report in decision.reports]

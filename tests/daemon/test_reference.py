@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from cableferry.client.schemes import Shown, Signed, Unsigned
@@ -231,3 +232,11 @@ def test_a_job_gets_the_profile_that_it_asks_for(
     profile = config.profile_for(_load(tmp_path, text), *wanted)
 
     assert (None if profile is None else profile.profile) == found
+
+
+def test_a_profile_may_publish_what_its_parameters_look_like(tmp_path: Path) -> None:
+    (tmp_path / "schema.json").write_text('{"required": ["below"]}')
+
+    loaded = _load(tmp_path, "profiles:\n  a:b:\n    entrypoint: ./x\n    parameters_schema_file: schema.json\n")
+
+    assert msgspec.Raw(b'{"required":["below"]}') == loaded.profiles[0].parameters_schema

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from cableferry.client.schemes import Bearer, Signed, Unsigned
@@ -38,6 +39,26 @@ def test_relative_paths_begin_beside_the_file(tmp_path: Path) -> None:
 def test_a_bad_file_says_what_to_change(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(config.BadConfig, match=why):
         worker_file.load(_file(tmp_path, text))
+
+
+def test_a_processor_may_publish_what_its_parameters_look_like(tmp_path: Path) -> None:
+    (tmp_path / "schema.json").write_text('{"type": "object"}')
+
+    loaded = worker_file.load(_file(tmp_path, TEXT + 'parameters_schema_file = "schema.json"\n'))
+
+    assert msgspec.Raw(b'{"type":"object"}') == loaded.profiles[0].parameters_schema
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(None, "cannot be read"), ("{", "no JSON"), ("[]", "JSON schema"), ('"' + "x" * 40_000 + '"', "at most")],
+)
+def test_a_bad_schema_says_what_to_change(tmp_path: Path, text: str | None, why: str) -> None:
+    if text is not None:
+        (tmp_path / "schema.json").write_text(text)
+
+    with pytest.raises(config.BadConfig, match=why):
+        worker_file.load(_file(tmp_path, TEXT + 'parameters_schema_file = "schema.json"\n'))
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

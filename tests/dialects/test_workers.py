@@ -23,6 +23,30 @@ def test_registering_again_replaces_what_a_worker_offers(desk: Desk) -> None:
     assert shown["registered_at"] == again.json["registered_at"]
 
 
+def test_the_schema_of_parameters_is_shown_as_it_came(desk: Desk) -> None:
+    schema = {"type": "object", "properties": {"below": {"type": "integer", "minimum": 2}}}
+
+    desk.register(capabilities=[{"processor": "p", "parameters_schema": schema}, {"processor": "q"}])
+
+    shown: Any = desk.client.get(f"/api/hpc/workers/{desk.worker}").json["capabilities"]
+    assert [schema, None] == [offer.get("parameters_schema") for offer in shown]
+
+
+@pytest.mark.parametrize("schema", ["text", [1], 7, {"x": "y" * 40_000}, {"a": [[[[0]]]] * 9_000}])
+def test_what_is_no_schema_of_parameters_is_refused(desk: Desk, schema: object) -> None:
+    refused = desk.register(capabilities=[{"processor": "p", "parameters_schema": schema}])
+
+    assert refused.status == 400
+    assert "parameters_schema of processor p" in str(refused.json["detail"])
+
+
+def test_a_schema_may_be_left_empty(desk: Desk) -> None:
+    desk.register(capabilities=[{"processor": "p", "parameters_schema": None}])
+
+    shown: Any = desk.client.get(f"/api/hpc/workers/{desk.worker}").json["capabilities"]
+    assert "parameters_schema" not in shown[0]
+
+
 def test_the_register_answer_tells_what_else_the_server_can_do(desk: Desk) -> None:
     extensions: Any = desk.register().json["extensions"]
 

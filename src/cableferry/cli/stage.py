@@ -54,6 +54,21 @@ with open(os.path.join(output, "primes.json"), "w") as result:
     json.dump({"below": below, "primes": sum(is_prime)}, result)
 """
 
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "below": {
+            "type": "integer",
+            "title": "Below",
+            "description": "Primes smaller than this are counted.",
+            "minimum": 2,
+            "maximum": 10_000_000,
+            "default": BELOW,
+        },
+    },
+    "required": ["below"],
+}
+
 
 class Shown(msgspec.Struct, frozen=True):
     """What the demo has to show: the job, its history and its output."""
@@ -130,7 +145,9 @@ def _configure(folder: Path, server: str, client: Emx2) -> None:
     lines = {"worker_id": WORKER, "server": server, "work_dir": "jobs", "secret_file": "worker.secret"}
     text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in lines.items())
     command = json.dumps([sys.executable, "-I", "-c", COMMAND])
-    _write(folder / "worker.toml", f"{text}\n[processors.{PROCESSOR}]\ncommand = {command}\n")
+    _write(folder / "parameters.json", json.dumps(SCHEMA))
+    named = f'command = {command}\nparameters_schema_file = "parameters.json"\n'
+    _write(folder / "worker.toml", f"{text}\n[processors.{PROCESSOR}]\n{named}")
 
 
 def _write(path: Path, text: str) -> None:

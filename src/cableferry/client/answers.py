@@ -3,7 +3,7 @@
 import msgspec
 
 from cableferry.wire.emx2.bodies import Capability, Extensions, Gone, Links, ReportResult
-from cableferry.wire.emx2.remarks import Scheduled, Usage
+from cableferry.wire.emx2.remarks import Requested, Scheduled, Usage
 
 NULL = msgspec.Raw(b"null")
 
@@ -40,6 +40,7 @@ class Job(msgspec.Struct, frozen=True):
     updated_at: str | None = None
     usage: Usage | None = None
     scheduler: Scheduled | None = None
+    requested: Requested | None = None
     links: Links = msgspec.field(default_factory=dict, name="_links")
 
     @property
@@ -75,6 +76,7 @@ class Transition(msgspec.Struct, frozen=True):
     sequence: int = 0
     usage: Usage | None = None
     scheduler: Scheduled | None = None
+    requested: Requested | None = None
 
 
 class TransitionList(msgspec.Struct, frozen=True):

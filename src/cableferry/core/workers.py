@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from cableferry.core.errors import Conflict, Kind
 from cableferry.core.jobs import Job, State
@@ -15,11 +16,15 @@ Lane = tuple[str, str | None]
 
 
 class Offer(msgspec.Struct, frozen=True, gc=False):
-    """A (processor, profile) a worker says it can run, and how many of them at once."""
+    """A (processor, profile) a worker says it can run, and how many of them at once.
+
+    `parameters_schema` is a JSON schema for people who fill in a form; nothing here looks into it.
+    """
 
     processor: str
     profile: str | None = None
     max_concurrent_jobs: int | None = None
+    parameters_schema: msgspec.Raw | UnsetType = UNSET
 
 
 class Session(msgspec.Struct, frozen=True, gc=False):

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from cableferry.client.schemes import Bearer, Scheme, Shown, Signed, Unsigned
 from cableferry.schedulers.protocol import Resources
+from cableferry.wire.emx2 import schemas
 
 SECRET_VARIABLE = "CABLEFERRY_WORKER_SECRET"
 Backend = Literal["slurm", "local", "simulate"]
@@ -45,6 +47,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     execution_seconds: float = 0
     max_concurrent_jobs: int | None = None
     retries: dict[str, int] = {}
+    parameters_schema: msgspec.Raw | UnsetType = UNSET
 
     @property
     def label(self) -> str:
@@ -101,6 +104,23 @@ def scheme(config: Config) -> Scheme:
     if not secret:
         return Unsigned(config.worker_id)
     return Signed(config.worker_id, secret) if config.signs else Shown(config.worker_id, secret)
+
+
+def read_schema(beside: Path, name: str | None) -> msgspec.Raw | UnsetType:
+    """What a processor's parameters must look like, from a file that is named relative to the configuration."""
+    if name is None:
+        return UNSET
+    path = beside / name
+    try:
+        text = path.read_bytes()
+        value = msgspec.json.decode(text)
+    except OSError as error:
+        raise BadConfig(f"{path} cannot be read: {error.strerror}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadConfig(f"{path} is no JSON: {error}") from error
+    if not isinstance(value, dict) or len(text) > schemas.LONGEST:
+        raise BadConfig(f"{path} must hold a JSON schema, an object of at most {schemas.LONGEST} bytes")
+    return msgspec.Raw(msgspec.json.encode(value))
 
 
 def read_secret(path: Path) -> str:

@@ -7,6 +7,7 @@ import msgspec
 from cableferry.core.jobs import State
 from cableferry.daemon.tailing.files import Tail
 from cableferry.schedulers.protocol import Sighting, Ticket
+from cableferry.wire.emx2.remarks import Requested
 
 
 class Stage(StrEnum):
@@ -46,6 +47,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     parameters: str = "null"
     inputs: str = "null"
     timeout_seconds: int | None = None
+    requested: Requested | None = None
     claimed_at: float = 0
     not_before: float = 0
     asked_at: float = 0

@@ -11,10 +11,12 @@ import structlog
 from cableferry.client.answers import Job
 from cableferry.core.jobs import State
 from cableferry.daemon import environment
-from cableferry.daemon.config import Config, Container, Profile
+from cableferry.daemon.config import Config, Container, Profile, profile_for
 from cableferry.daemon.environment import BadParameters, Places
 from cableferry.daemon.held import Held
-from cableferry.schedulers.protocol import Order
+from cableferry.schedulers.protocol import Order, Resources
+from cableferry.schedulers.slurm import amounts
+from cableferry.wire.emx2.remarks import Requested
 from cableferry.wire.emx2.words import STATES
 
 log = structlog.get_logger()
@@ -57,7 +59,22 @@ def held(config: Config, job: Job, attempt: int, now: float) -> Held:
         parameters=bytes(job.parameters).decode("utf-8", "replace"),
         inputs=bytes(job.inputs).decode("utf-8", "replace"),
         timeout_seconds=job.timeout_seconds,
+        requested=_requested(profile_for(config, job.processor, job.profile)),
         claimed_at=now,
+    )
+
+
+def _requested(profile: Profile | None) -> Requested | None:
+    """What is asked of the scheduler, in numbers as far as they can be read."""
+    if profile is None or profile.resources == Resources():
+        return None
+    given = profile.resources
+    return Requested(
+        cpus=given.cpus,
+        memory_bytes=None if given.memory is None else amounts.bytes_of(given.memory),
+        wall_seconds=None if given.time is None else amounts.seconds_of(given.time),
+        gpus=given.gpus or given.gres,
+        partition=given.partition,
     )
 
 

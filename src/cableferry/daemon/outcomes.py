@@ -105,7 +105,8 @@ def _accepted(held: Held, ticket: Ticket, now: float) -> Decision:
     if held.stop is Stop.SERVER or held.told is not State.CLAIMED:
         return Decision(held)
     held = msgspec.structs.replace(held, told=State.SUBMITTED)
-    return Decision(held, (report(held, State.SUBMITTED, f"submitted as {ticket.called}"),))
+    told = report(held, State.SUBMITTED, f"submitted as {ticket.called}")
+    return Decision(held, (msgspec.structs.replace(told, requested=held.requested),))
 
 
 def _found(held: Held, found: Found, now: float) -> Decision:

@@ -13,7 +13,7 @@ import msgspec
 import yaml
 from msgspec import Meta
 
-from cableferry.daemon.config import Backend, BadConfig, Config, Container, Kept, Profile, Residence
+from cableferry.daemon.config import Backend, BadConfig, Config, Container, Kept, Profile, Residence, read_schema
 from cableferry.daemon.tailing import redacting
 from cableferry.daemon.worker_file import nearest
 from cableferry.schedulers.protocol import Ending, Resources
@@ -100,6 +100,7 @@ class ProfileSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allow_raw_commands: bool = False
     may_restart: bool = False
     retries: dict[Ending, Annotated[int, Meta(ge=0, le=10)]] = {}
+    parameters_schema_file: str | None = None
 
 
 SECTIONS = ("emx2", "worker", "slurm", "apptainer", "profiles")
@@ -225,7 +226,7 @@ def _config(path: Path, file: File, warnings: tuple[str, ...]) -> Config:
         server=emx2.base_url.rstrip("/"),
         state_dir=str(_state_dir(emx2.worker_id, worker.state_db)),
         jobs_dir=str(Path(file.apptainer.tmp_dir).absolute()),
-        profiles=tuple(_made(key, said, file) for key, said in file.profiles.items()),
+        profiles=tuple(_made(key, said, file, path.parent.absolute()) for key, said in file.profiles.items()),
         backend=worker.backend,
         secret=secret,
         secret_file=named,
@@ -246,7 +247,7 @@ def _config(path: Path, file: File, warnings: tuple[str, ...]) -> Config:
     )
 
 
-def _made(key: tuple[str, str], said: ProfileSection, file: File) -> Profile:
+def _made(key: tuple[str, str], said: ProfileSection, file: File, beside: Path) -> Profile:
     residence = said.artifact_residence or file.emx2.artifact_residence or "managed"
     submission = (
         said.claim_timeout_seconds if said.submission_timeout_seconds is None else said.submission_timeout_seconds
@@ -265,6 +266,7 @@ def _made(key: tuple[str, str], said: ProfileSection, file: File) -> Profile:
         execution_seconds=said.execution_timeout_seconds,
         max_concurrent_jobs=said.max_concurrent_jobs,
         retries={str(ending): count for ending, count in said.retries.items()},
+        parameters_schema=read_schema(beside, said.parameters_schema_file),
     )
 
 

@@ -27,9 +27,10 @@ def register(client: Emx2, config: Config, session: str | None) -> Upstream:
 
 
 def _body(config: Config, session: str | None) -> RegisterBody:
+    usual = config.max_concurrent_jobs
     capabilities = [
-        Capability(profile.processor, profile.profile, profile.max_concurrent_jobs or config.max_concurrent_jobs)
-        for profile in config.profiles
+        Capability(one.processor, one.profile, one.max_concurrent_jobs or usual, one.parameters_schema)
+        for one in config.profiles
     ]
     host = socket.gethostname()
     named = None if session is None else SessionBody(session, host, os.getpid())

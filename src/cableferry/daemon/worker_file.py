@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from cableferry.daemon.config import BadConfig, Config, Profile
+from cableferry.daemon.config import BadConfig, Config, Profile, read_schema
 
 Positive = Annotated[float, Meta(gt=0, le=86400)]
 
@@ -19,6 +19,7 @@ class Processor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: Annotated[tuple[str, ...], Meta(min_length=1)]
     max_concurrent_jobs: Annotated[int, Meta(ge=1, le=1000)] | None = None
     environment: dict[str, str] = {}
+    parameters_schema_file: str | None = None
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -57,7 +58,7 @@ def _config(settings: Settings, beside: Path) -> Config:
         server=settings.server,
         state_dir=work_dir,
         jobs_dir=work_dir,
-        profiles=tuple(_profile(name, said) for name, said in settings.processors.items()),
+        profiles=tuple(_profile(name, said, beside) for name, said in settings.processors.items()),
         backend="local",
         secret_file=None if settings.secret_file is None else str(beside / settings.secret_file),
         token_file=None if settings.token_file is None else str(beside / settings.token_file),
@@ -70,12 +71,13 @@ def _config(settings: Settings, beside: Path) -> Config:
     )
 
 
-def _profile(name: str, said: Processor) -> Profile:
+def _profile(name: str, said: Processor, beside: Path) -> Profile:
     return Profile(
         processor=name,
         command=said.command,
         environment=said.environment,
         max_concurrent_jobs=said.max_concurrent_jobs,
+        parameters_schema=read_schema(beside, said.parameters_schema_file),
     )
 
 

@@ -54,7 +54,7 @@ class Plain:
 
     def _tell(self, entry: Entry[TransitionBody]) -> int:
         """The report's number: one that is refused need not be told again either."""
-        plain = {"epoch": None, "cause": None, "usage": None, "scheduler": None}
+        plain = {"epoch": None, "cause": None, "usage": None, "scheduler": None, "requested": None}
         report = msgspec.structs.replace(entry.report, worker_id=self._worker_id, **plain)
         with contextlib.suppress(errors.Invalid, errors.NotFound, errors.Conflict):
             self._client.transition(entry.job, report)

@@ -150,7 +150,7 @@ def report(job_id: str, body: bodies.TransitionBody, worker: str | None, actor: 
         body.phase,
         body.message,
         body.progress,
-        remarks.packed(body.usage, body.scheduler),
+        remarks.packed(remarks.Remarks(body.usage, body.scheduler, body.requested)),
     )
     return Report(job_id, state, payload, actor, words.cause(state, body.detail, body.cause), body.epoch)
 

@@ -12,7 +12,7 @@ from cableferry.dialects.endpoint import Call, Endpoint
 from cableferry.engine import sync as syncing
 from cableferry.engine import workers
 from cableferry.store.tx import Tx
-from cableferry.wire.emx2 import PREFIX, bodies, words
+from cableferry.wire.emx2 import PREFIX, bodies, schemas, words
 from cableferry.wire.emx2.bodies import Link
 
 Outcome = Job | Refusal
@@ -22,8 +22,7 @@ def register(tx: Tx, call: Call) -> bodies.WorkerBody:
     body: bodies.RegisterBody = call.body
     contract = _contract(call)
     name = speakers.speaker(tx, call, body.worker_id).worker
-    offers = tuple(Offer(c.processor, c.profile, c.max_concurrent_jobs) for c in body.capabilities)
-    said = Registration(name, body.hostname, offers, _session(body.session))
+    said = Registration(name, body.hostname, tuple(map(_offer, body.capabilities)), _session(body.session))
     worker = workers.register(tx, contract.rules, said)
     return bodies.worker(worker, extensions(contract))
 
@@ -87,6 +86,11 @@ def _result(job_id: str, outcome: Outcome) -> bodies.ReportResult:
 
 def _no_claims(refusal: Refusal | None) -> bodies.NoClaims | None:
     return None if refusal is None else bodies.NoClaims(refusal.kind, refusal.detail)
+
+
+def _offer(said: bodies.Capability) -> Offer:
+    schema = schemas.checked(said.parameters_schema, said.processor)
+    return Offer(said.processor, said.profile, said.max_concurrent_jobs, schema)
 
 
 def _session(body: bodies.SessionBody | None) -> Session | None:

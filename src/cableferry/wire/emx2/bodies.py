@@ -11,10 +11,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from cableferry.core.artifacts import Artifact
 from cableferry.core.jobs import Job, Transition
-from cableferry.core.workers import Worker
+from cableferry.core.workers import Offer, Worker
 from cableferry.wire import texts
 from cableferry.wire.emx2 import PREFIX, remarks
-from cableferry.wire.emx2.remarks import Scheduled, Usage
+from cableferry.wire.emx2.remarks import Requested, Scheduled, Usage
 from cableferry.wire.emx2.words import LINKS, STAGE_WORDS, WORDS
 
 Name = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.NAME)]
@@ -35,10 +35,15 @@ class Link(msgspec.Struct, frozen=True):
 Links = dict[str, Link]
 
 
+# a JSON schema; it is for people who fill in a form, and the server refuses no job by it
+ParametersSchema = Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]
+
+
 class Capability(msgspec.Struct, frozen=True):
     processor: Name
     profile: Name | None = None
     max_concurrent_jobs: Count | None = None
+    parameters_schema: ParametersSchema | UnsetType = UNSET
 
 
 class SessionBody(msgspec.Struct, frozen=True):
@@ -94,6 +99,7 @@ class TransitionBody(msgspec.Struct, frozen=True):
     cause: Annotated[str, Meta(max_length=40)] | None = None
     usage: Usage | None = None
     scheduler: Scheduled | None = None
+    requested: Requested | None = None
 
 
 class CancelBody(msgspec.Struct, frozen=True):
@@ -162,6 +168,7 @@ class JobBody(msgspec.Struct, frozen=True):
     links: Links = msgspec.field(name="_links")
     usage: Usage | None = None
     scheduler: Scheduled | None = None
+    requested: Requested | None = None
 
 
 class JobList(msgspec.Struct, frozen=True):
@@ -194,6 +201,7 @@ class TransitionItem(msgspec.Struct, frozen=True):
     sequence: int
     usage: Usage | None = None
     scheduler: Scheduled | None = None
+    requested: Requested | None = None
 
 
 class TransitionList(msgspec.Struct, frozen=True):
@@ -351,6 +359,7 @@ def job(value: Job, results: Mapping[str, Artifact] = NOTHING) -> JobBody:
         job_links(value),
         said.usage,
         said.scheduler,
+        said.requested,
     )
 
 
@@ -391,6 +400,7 @@ def transition(job_id: str, id: str, value: Transition) -> TransitionItem:
         sequence=value.seq,
         usage=said.usage,
         scheduler=said.scheduler,
+        requested=said.requested,
     )
 
 
@@ -401,11 +411,15 @@ def worker(value: Worker, extensions: Extensions | UnsetType = UNSET) -> WorkerB
         hostname=value.hostname,
         registered_at=value.registered_at,
         last_heartbeat_at=value.seen_at,
-        capabilities=[Capability(o.processor, o.profile, o.max_concurrent_jobs) for o in value.offers],
+        capabilities=[_capability(offer) for offer in value.offers],
         links=worker_links(value.id),
         session=_session(value),
         extensions=extensions,
     )
+
+
+def _capability(offer: Offer) -> Capability:
+    return Capability(offer.processor, offer.profile, offer.max_concurrent_jobs, offer.parameters_schema)
 
 
 def _session(value: Worker) -> SessionBody | None:

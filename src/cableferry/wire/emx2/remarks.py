@@ -1,4 +1,4 @@
-"""What a worker may say of a job besides where it is: what it took, and what its scheduler says of it."""
+"""What a worker may say of a job besides where it is: what it was given and took, and what its scheduler says of it."""
 
 from datetime import datetime
 from typing import Annotated
@@ -32,19 +32,29 @@ class Scheduled(msgspec.Struct, frozen=True, omit_defaults=True):
     starts_at: datetime | None = None
 
 
+class Requested(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a job was given at most, as its worker asked of the scheduler."""
+
+    cpus: Annotated[int, Meta(ge=0, le=10**6)] | None = None
+    memory_bytes: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+    wall_seconds: Amount | None = None
+    gpus: Line | None = None
+    partition: Line | None = None
+
+
 class Remarks(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Both, as they are kept with the job; the later word counts."""
+    """All of them, as they are kept with the job; the later word counts."""
 
     usage: Usage | None = None
     scheduler: Scheduled | None = None
+    requested: Requested | None = None
 
 
 NOTHING = Remarks()
 
 
-def packed(usage: Usage | None, scheduler: Scheduled | None) -> msgspec.Raw | None:
+def packed(remarks: Remarks) -> msgspec.Raw | None:
     """As a report carries them; None when nothing was said."""
-    remarks = Remarks(usage, scheduler)
     return None if remarks == NOTHING else msgspec.Raw(msgspec.json.encode(remarks))
 
 
