@@ -45,7 +45,7 @@ def test_folders_go_as_the_site_wishes_and_never_before_their_results_are_home(
         (jobs / "j1" / name).mkdir(parents=True)
     (jobs / "runs" / held.name).mkdir(parents=True)
     client = emx2.connect("http://127.0.0.1:1", schemes.Unsigned("w1"))
-    Hands(config, Simulated(), Errands(config, client, lambda id_: False)).clean(held)
+    Hands(config, Simulated(), Errands(config, client, lambda id_: False), lambda: True).clean(held)
     client.close()
 
     found = {path.name for path in (jobs / "j1").iterdir()} if (jobs / "j1").exists() else set()

@@ -77,15 +77,18 @@ def test_a_daemon_takes_no_more_than_it_has_room_for(site: Site) -> None:
     assert [held.id for held in site.held()] == jobs[:3]
 
 
-def test_a_daemon_whose_place_was_taken_submits_nothing(site: Site) -> None:
-    held = _at(site.claimed(), Stage.READY)
+@pytest.mark.parametrize("stage", [Stage.CLAIMED, Stage.READY])
+def test_a_daemon_whose_place_was_taken_submits_nothing_and_ends_nothing(site: Site, stage: Stage) -> None:
+    held = _at(site.claimed(), stage)
     site.remember(held)
     site.client.register(RegisterBody("w1", "there", [], SessionBody("another-session", "there", 7)))
     scheduler = Simulated()
     trouble = site.daemon(scheduler).once()
 
     assert "in use by there" in (trouble or "")
-    assert (site.held()[0].stage, scheduler.find(held.name, 0).tickets) == (Stage.READY, ())
+    job = site.client.job(held.id)
+    assert job is not None
+    assert (site.held(), scheduler.find(held.name, 0).tickets, job.status) == ([], (), "CLAIMED")
 
 
 def test_a_claim_whose_answer_was_lost_is_found_out_about_and_not_forgotten(site: Site) -> None:

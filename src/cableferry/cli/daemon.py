@@ -201,6 +201,7 @@ def _show(found: "Standing", age: float) -> None:
             ("heard of", f"{age:.0f} s ago"),
             ("server trouble", found.server_trouble),
             ("scheduler trouble", found.scheduler_trouble),
+            ("place taken", found.displaced),
             ("jobs held", len(found.jobs)),
         ]
     )

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from cableferry.wire.emx2.bodies import Capability, Extensions, Gone, Links, ReportResult
+from cableferry.wire.emx2.bodies import Capability, Extensions, Gone, Links, NoClaims, ReportResult
 from cableferry.wire.emx2.remarks import Requested, Scheduled, Usage
 
 NULL = msgspec.Raw(b"null")
@@ -109,6 +109,7 @@ class Sync(msgspec.Struct, frozen=True):
     claimed: list[Job] = []
     stop: list[Gone] = []
     watched: list[str] = []
+    no_claims: NoClaims | None = None
 
 
 class Explanation(msgspec.Struct, frozen=True):

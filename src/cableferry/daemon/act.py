@@ -1,6 +1,7 @@
 """Does what was decided about a job, and turns whatever comes of it into a fact."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import structlog
@@ -21,10 +22,11 @@ log = structlog.get_logger()
 class Hands:
     """All that is done about jobs outside of the loop; any of it may take long, and be done for many jobs at once."""
 
-    def __init__(self, config: Config, scheduler: Scheduler, errands: Errands) -> None:
+    def __init__(self, config: Config, scheduler: Scheduler, errands: Errands, may_submit: Callable[[], bool]) -> None:
         self._config = config
         self._scheduler = scheduler
         self._errands = errands
+        self._may_submit = may_submit
 
     def perform(self, effect: Effect, held: Held) -> Outcome:
         match effect:
@@ -78,6 +80,9 @@ class Hands:
         profile = self._profile(held)
         if profile is None:
             return Refused(f"worker {self._config.worker_id} has no profile for {_wanted(held)} any more")
+        if not self._may_submit():
+            # this thread may have slept since it was decided
+            return Refused("its server was not heard of for too long: another daemon may have it", may_pass=True)
         if self._config.backend == "simulate":
             return self._scheduler.submit(Order(held.name, (), "", "", {}))
         try:

@@ -10,11 +10,16 @@ from cableferry.daemon import registering
 from cableferry.daemon.config import Config
 from cableferry.daemon.upstreams.protocol import Get, Give, Upstream
 from cableferry.daemon.upstreams.synced import Synced
+from cableferry.wire.emx2.bodies import Extensions
 
 log = structlog.get_logger()
 
 # after these we are not the daemon of this worker, or the server does not know that we are
 UNREGISTERED = frozenset({"unknown-worker", "session-revoked", "session-conflict", "not-found"})
+_CONFLICT = "session-conflict"
+# what every server that knows sessions can do, and all that a displaced daemon asks of it
+_LEFT = Extensions(0, "", "", sessions=True, epochs=True, idempotency_key=True)
+DISPLACED_SECONDS = 10.0
 
 
 class Talked(msgspec.Struct, frozen=True):
@@ -25,6 +30,7 @@ class Talked(msgspec.Struct, frozen=True):
     trouble: str | None = None
     kind: str | None = None
     pause_seconds: float = 0
+    displaced: str | None = None
     is_plain: bool = True
     has_logs: bool = False
 
@@ -41,17 +47,34 @@ class Conversation:
     def exchange(self, give: Give, is_sure: bool) -> Talked:
         """Unless we are sure what the server thinks we hold, ask for that first."""
         try:
-            upstream = self._registered()
-            mine = () if is_sure else tuple(upstream.mine(give.holding))
-            known = (*give.holding, *(job.id for job in mine))
-            got = upstream.exchange(msgspec.structs.replace(give, holding=known))
+            return self._exchanged(self._registered(), give, is_sure)
         except Trouble as trouble:
-            kind = trouble.kind if isinstance(trouble, Refused) else trouble.word
+            kind = _kind(trouble)
             if kind in UNREGISTERED:
                 self.upstream = None
+            if kind == _CONFLICT:
+                return self._told(give, str(trouble))
             return Talked(trouble=str(trouble), kind=kind)
+
+    def _exchanged(self, upstream: Upstream, give: Give, is_sure: bool) -> Talked:
+        mine = () if is_sure else tuple(upstream.mine(give.holding))
+        known = (*give.holding, *(job.id for job in mine))
+        got = upstream.exchange(msgspec.structs.replace(give, holding=known))
+        if got.displaced is not None:
+            # the next registration says who has our place, and until when
+            self.upstream = None
+            return Talked(got, (), pause_seconds=0, displaced=got.displaced, is_plain=False)
         pause = upstream.pause_seconds(bool(known))
-        return Talked(got, mine, None, None, pause, not isinstance(upstream, Synced), upstream.has_logs)
+        return Talked(got, mine, None, None, pause, None, not isinstance(upstream, Synced), upstream.has_logs)
+
+    def _told(self, give: Give, displaced: str) -> Talked:
+        """Somebody else is our worker's daemon: what became of our jobs may still be told, under their epochs."""
+        self._client.speak_for(self._session)
+        try:
+            got = Synced(self._client, self._config.worker_id, _LEFT).exchange(msgspec.structs.replace(give, room=0))
+        except Trouble as trouble:
+            return Talked(trouble=str(trouble), kind=_kind(trouble))
+        return Talked(got, pause_seconds=DISPLACED_SECONDS, displaced=displaced, is_plain=False)
 
     def _registered(self) -> Upstream:
         if self.upstream is None:
@@ -68,3 +91,7 @@ class Conversation:
         except Trouble:
             # the exchange meets the same trouble and says so
             return False
+
+
+def _kind(trouble: Trouble) -> str:
+    return trouble.kind if isinstance(trouble, Refused) else trouble.word

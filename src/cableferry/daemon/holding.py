@@ -70,6 +70,14 @@ class Holding:
                 log.info("job to be stopped", job=held.id)
                 self.note(Decision(stopped(held, Stop.SERVER, now)))
 
+    def leave_unsubmitted(self) -> None:
+        """Let go of what nobody submitted: whoever has our place holds it too, and we may not end it."""
+        for held in self:
+            if held.stage in (Stage.CLAIMED, Stage.READY):
+                log.info("job left to another", job=held.id)
+                self._journal.forget(held.id)
+                del self._held[held.id]
+
     def note(self, decision: Decision) -> None:
         known = self._held.get(decision.held.id)
         if known != decision.held or decision.reports:

@@ -18,7 +18,7 @@ from cableferry.client.schemes import Scheme
 from cableferry.daemon import errands, launch, progress, standing
 from cableferry.daemon.act import Hands, failed
 from cableferry.daemon.config import Config, profile_for
-from cableferry.daemon.conversation import UNREGISTERED, Conversation, Talked
+from cableferry.daemon.conversation import Conversation, Talked
 from cableferry.daemon.crew import Crew
 from cableferry.daemon.decide import Decision, Effect, Limits, Seen, decide
 from cableferry.daemon.errands import Errands
@@ -30,6 +30,7 @@ from cableferry.daemon.sole import Sole
 from cableferry.daemon.standing import Standing
 from cableferry.daemon.tailing import sending
 from cableferry.daemon.tailing.sending import Source
+from cableferry.daemon.tenure import Tenure
 from cableferry.daemon.upstreams.protocol import Give
 from cableferry.schedulers.protocol import Phase, Refused, Scheduler, Sighting, Snapshot, Ticket, Unknown
 from cableferry.wire.emx2.bodies import TransitionBody
@@ -74,7 +75,8 @@ class Daemon:
         self._stopping = threading.Event()
         self._client = emx2.connect(config.server, scheme, _PATIENCE, self._stopping.wait)
         self._errands = Errands(config, self._client, self._is_stopped)
-        self._hands = Hands(config, scheduler, self._errands)
+        self._tenure = Tenure(config.worker_id)
+        self._hands = Hands(config, scheduler, self._errands, self._may_submit)
         self._conversation = Conversation(config, self._client, self._session)
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._voice: Crew[Talked] = Crew(1, lambda name, talked: self._inbox.put(talked))
@@ -91,7 +93,6 @@ class Daemon:
         self._sent_at: dict[str, float] = {}
         self._is_sure = False
         self._is_awake = True
-        self._may_submit = False
         self._troubles = 0
         self._claimed = 0
         self._talk_due = self._look_due = self._pass_due = self._stand_due = 0.0
@@ -124,7 +125,7 @@ class Daemon:
             while self._journal.outbox(1) and self._server_trouble is None:
                 self._talk(0)
                 self._settle()
-        trouble = self._server_trouble or self._scheduler_trouble
+        trouble = self._server_trouble or self._tenure.displaced or self._scheduler_trouble
         self._leave()
         return trouble
 
@@ -199,6 +200,9 @@ class Daemon:
             if id_ in sent.unfinished:
                 self._sent_at.pop(id_, None)
 
+    def _may_submit(self) -> bool:
+        return self._tenure.may_submit(time.monotonic())
+
     def _is_stopped(self, id_: str) -> bool:
         held = self._holding.get(id_)
         return held is None or held.stop is Stop.SERVER
@@ -223,18 +227,21 @@ class Daemon:
 
     def _heard(self, talked: Talked) -> None:
         now = time.time()
+        self._tenure.hear(talked, time.monotonic())
         if talked.trouble is not None:
             self._bear(talked)
             return
         if self._troubles:
             log.info("server is back", worker=self._config.worker_id)
-        self._troubles, self._may_submit, self._server_trouble = 0, True, None
+        self._troubles, self._server_trouble = 0, None
         self._errands.is_plain, self._errands.has_logs = talked.is_plain, talked.has_logs
         self._watched = talked.got.watched
         self._journal.told(talked.got.told)
         self._holding.recover(talked.mine, now)
-        self._is_sure = self._holding.take(talked.got.claimed, now)
+        self._is_sure = self._holding.take(talked.got.claimed, now) and talked.displaced is None
         self._holding.stop(talked.got.stop, now)
+        if talked.displaced is not None:
+            self._holding.leave_unsubmitted()
         self._claimed += len(talked.got.claimed)
         for held in self._holding.forget_told():
             self._crew.take(f"clean {held.id}", _cleaning(self._hands, held), lambda why: Cancelled())
@@ -242,11 +249,9 @@ class Daemon:
         self._consider_all({})
 
     def _bear(self, talked: Talked) -> None:
-        """Go on without the server for a while; whoever took our place must not find us submitting."""
+        """Go on without the server for a while."""
         self._server_trouble = talked.trouble
         log.warning("server in trouble", worker=self._config.worker_id, reason=talked.trouble)
-        if talked.kind in UNREGISTERED:
-            self._may_submit = False
         self._troubles += 1
         self._talk_due = time.monotonic() + min(_MOST_TROUBLE_SECONDS, 2.0 ** min(self._troubles, 5))
 
@@ -280,7 +285,7 @@ class Daemon:
         """Living jobs under our names that belong to nothing we hold, twice in a row and when the server knows us."""
         names = self._holding.names()
         strangers = frozenset(ticket for ticket in snapshot.strangers if ticket.name not in names)
-        for ticket in strangers & self._strangers if self._may_submit and self._is_sure else ():
+        for ticket in strangers & self._strangers if self._may_submit() and self._is_sure else ():
             log.warning("orphan cancelled", name=ticket.name, called=ticket.called)
             self._crew.take(f"orphan {ticket.called}", _cancelling(self._hands, ticket), lambda why: Cancelled())
         self._strangers = strangers
@@ -307,7 +312,8 @@ class Daemon:
             self._consider(held, jobs.get(held.name))
 
     def _consider(self, held: Held, sighting: Sighting | None) -> None:
-        if held.stage is Stage.READY and not self._may_submit:
+        if held.stage in (Stage.CLAIMED, Stage.READY) and not self._may_submit():
+            # another daemon may have it: it is neither begun nor ended before that is known
             return
         decision = decide(held, self._seen(held, sighting))
         self._apply(decision)
@@ -350,6 +356,7 @@ class Daemon:
             time.time(),
             self._server_trouble,
             self._scheduler_trouble,
+            self._tenure.displaced,
             [standing.shown(held) for held in self._holding],
         )
         standing.write(Path(self._config.state_dir), said)

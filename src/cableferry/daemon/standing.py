@@ -20,6 +20,7 @@ class Standing(msgspec.Struct, frozen=True):
     written_at: float
     server_trouble: str | None = None
     scheduler_trouble: str | None = None
+    displaced: str | None = None
     jobs: list[Held] = []
 
 

@@ -19,12 +19,16 @@ class Give(msgspec.Struct, frozen=True):
 
 
 class Get(msgspec.Struct, frozen=True):
-    """Which reports need not be told again, the new jobs, those that must stop, those that are watched."""
+    """Which reports need not be told again, the new jobs, those that must stop, those that are watched.
+
+    `displaced` says who is the daemon of our worker now, if it is no longer us.
+    """
 
     told: frozenset[int] = frozenset()
     claimed: tuple[Job, ...] = ()
     stop: frozenset[str] = frozenset()
     watched: frozenset[str] = frozenset()
+    displaced: str | None = None
 
 
 class Upstream(Protocol):

@@ -37,6 +37,7 @@ class Synced:
             tuple(answer.claimed),
             _stopped(answer.stop, [result for _, result in results]),
             frozenset(answer.watched),
+            None if answer.no_claims is None else answer.no_claims.detail,
         )
 
     def wait(self, processor: str) -> bool:
