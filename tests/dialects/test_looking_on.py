@@ -192,3 +192,44 @@ def test_an_overview_is_told_in_the_words_of_the_protocol(client: Client, desk: 
     assert told["causes"]["error"] >= 1
     assert (60, 0) == (told["step_seconds"], told["workers_silent"])
     assert told["database_bytes"] > 0
+
+
+def test_a_list_is_searched_for_what_people_read(client: Client, desk: Desk) -> None:
+    failed = desk.job_in("STARTED")
+    desk.report(failed, "FAILED", detail="No such MODEL: forest-3")
+    desk.job_in("PENDING")
+    mine = f"{JOBS}?processor={desk.processor}"
+
+    found = client.get(f"{mine}&search=no%20such%20model").json
+
+    assert ([failed], None) == (_ids(found), found["searched"])
+    assert [failed] == _ids(client.get(f"{mine}&search={failed[9:].upper()}").json)
+    assert [] == _ids(client.get(f"{mine}&search=100%25").json)
+
+
+def test_a_forecast_is_what_the_explanation_says(client: Client, desk: Desk) -> None:
+    desk.register()
+    desk.create()
+
+    told: Any = client.get(f"{JOBS}/forecast?processor={desk.processor}&profile=small").json
+    job = desk.create()
+
+    said: Any = client.get(f"{JOBS}/{job}").json["explanation"]
+    assert (said["code"], said["sentence"]) == (told["code"], told["sentence"])
+    assert 1 == told["facts"]["ahead"]
+    assert "not-offered" == client.get(f"{JOBS}/forecast?processor=nobody-has-it").json["code"]
+
+
+@pytest.mark.parametrize("query", ["", "processor=", "processor=a&priority=5000", "processor=a%00b"])
+def test_a_forecast_of_nothing_is_refused(client: Client, query: str) -> None:
+    assert 400 == client.get(f"{JOBS}/forecast?{query}").status
+
+
+def test_how_many_jobs_there_were_is_told_over_time(client: Client, desk: Desk) -> None:
+    desk.job_in("FAILED")
+
+    told: Any = client.get(f"{JOBS}/history?hours=2").json
+
+    assert 60 == told["step_seconds"]
+    assert all({"at", "counts"} == set(point) for point in told["history"])
+    assert 400 == client.get(f"{JOBS}/history?hours=0").status

@@ -1,5 +1,7 @@
 """Every answer to why a job is where it is, from what the engine really sees."""
 
+import pytest
+
 from cableferry.core.explain import Code, Explanation
 from cableferry.core.jobs import Job, State
 from cableferry.core.workers import Offer
@@ -45,6 +47,23 @@ def test_whoever_offers_it_is_full(world: World) -> None:
     world.a_job(S.RUNNING)
 
     assert Code.WORKERS_FULL is explained(world, world.create()).code
+
+
+@pytest.mark.parametrize("priority", [-1, 0, 1])
+def test_a_forecast_says_what_is_said_once_the_job_is_there(world: World, priority: int) -> None:
+    world.register("w1", Offer("embed", "gpu", 2))
+    for _ in range(3):
+        world.create()
+
+    told = world.read(explain.forecast, world.rules, ("embed", "gpu"), priority)
+
+    assert told == explained(world, world.create(priority=priority))
+
+
+def test_a_forecast_names_what_nobody_offers(world: World) -> None:
+    world.register("w1", Offer("align"))
+
+    assert Code.NOT_OFFERED is world.read(explain.forecast, world.rules, ("embed", None), 0).code
 
 
 def test_it_waits_its_turn(world: World) -> None:

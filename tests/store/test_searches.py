@@ -136,6 +136,31 @@ def test_pages_by_place_and_by_offset_join_to_the_whole(store: Store, table: Tab
         assert expected == [found.value for page in skipped for found in page]
 
 
+def _read_by_people(job: Any) -> list[str]:
+    said = (job.id, job.processor, job.profile, job.submit_user, job.worker, job.slurm_job_id, job.detail, job.message)
+    return [text for text in said if text is not None]
+
+
+@pytest.mark.parametrize("text", ["J1", "a", "W", "%", "_", "!", "nothing like this", ""])
+def test_a_text_is_found_wherever_a_person_reads_it(store: Store, text: str) -> None:
+    rows = town.build(store).jobs
+    expected = [job for job in rows if any(_lower(text) in _lower(said) for said in _read_by_people(job))]
+
+    found = store.read(lambda tx: searches.find(tx, searches.JOBS, "emx2", Search(text=text)))
+
+    assert expected == [each.value for each in found]
+    assert len(expected) == store.read(lambda tx: searches.count(tx, searches.JOBS, "emx2", Search(text=text)))
+
+
+def test_the_latest_jobs_are_those_that_came_last(store: Store) -> None:
+    rows = town.build(store).jobs
+
+    keys = store.read(lambda tx: searches.latest(tx, 3))
+
+    found = store.read(lambda tx: searches.find(tx, searches.JOBS, "emx2", Search(), keys))
+    assert [job for job in rows if job.key > keys[1] - 3] == [each.value for each in found]
+
+
 @EACH
 def test_keys_bound_what_is_looked_at(store: Store, table: Table[Any]) -> None:
     built = town.build(store)

@@ -9,7 +9,7 @@ import msgspec
 
 from cableferry.core import workers
 from cableferry.core.jobs import Job, State, Waiting
-from cableferry.core.workers import Load, Worker
+from cableferry.core.workers import Lane, Load, Worker
 
 Fact = str | int | float | bool | None
 
@@ -58,11 +58,24 @@ class Situation(msgspec.Struct, frozen=True):
     now: datetime
 
 
+class Queueing(msgspec.Struct, frozen=True):
+    """What a job that waits, or would wait, is looked at by; `claimable` are the workers that offer it."""
+
+    lane: Lane
+    kept_for: str | None
+    workers: Sequence[Worker]
+    claimable: Sequence[Claimable]
+    ahead: int
+    since: datetime
+    silence: timedelta
+    now: datetime
+
+
 def explain(seen: Situation) -> Explanation:
     """The sentence for the state the job is in."""
     match seen.job.state:
         case State.READY:
-            return _ready(seen)
+            return queueing(_queueing(seen))
         case State.CLAIMED:
             return _claimed(seen)
         case State.SUBMITTED:
@@ -77,20 +90,22 @@ def explain(seen: Situation) -> Explanation:
             assert_never(never)
 
 
-def _ready(seen: Situation) -> Explanation:
-    lane = _lane(seen.job)
+def queueing(seen: Queueing) -> Explanation:
+    """Why a job of this kind is not taken yet, whether it is there or only thought of."""
+    processor, profile = seen.lane
+    lane = _lane(seen.lane)
     facts: dict[str, Fact] = {
-        "processor": seen.job.processor,
-        "profile": seen.job.profile,
+        "processor": processor,
+        "profile": profile,
         "workers": len(seen.workers),
         "offering": len(seen.claimable),
         "ahead": seen.ahead,
-        "waiting_seconds": round((seen.now - seen.job.moved_at).total_seconds(), 3),
+        "waiting_seconds": round((seen.now - seen.since).total_seconds(), 3),
     }
-    if seen.job.kept_for is not None:
-        facts["kept_for"] = seen.job.kept_for
+    if seen.kept_for is not None:
+        facts["kept_for"] = seen.kept_for
         if not seen.claimable:
-            sentence = f"It is kept for worker {seen.job.kept_for}, which is not registered."
+            sentence = f"It is kept for worker {seen.kept_for}, which is not registered."
             return Explanation(Code.NO_WORKER, sentence, facts)
     if not seen.workers:
         return Explanation(Code.NO_WORKER, f"No worker is registered, so nobody can run {lane}.", facts)
@@ -99,7 +114,15 @@ def _ready(seen: Situation) -> Explanation:
     return _offered(seen, lane, facts)
 
 
-def _offered(seen: Situation, lane: str, facts: dict[str, Fact]) -> Explanation:
+def _queueing(seen: Situation) -> Queueing:
+    job = seen.job
+    return Queueing(
+        (job.processor, job.profile), job.kept_for, seen.workers, seen.claimable, seen.ahead, job.moved_at,
+        seen.silence, seen.now,
+    )  # fmt: skip
+
+
+def _offered(seen: Queueing, lane: str, facts: dict[str, Fact]) -> Explanation:
     alive = [c for c in seen.claimable if workers.is_alive(c.worker, seen.now, seen.silence)]
     if not alive:
         latest = max((c.worker for c in seen.claimable), key=lambda worker: worker.seen_at)
@@ -111,7 +134,7 @@ def _offered(seen: Situation, lane: str, facts: dict[str, Fact]) -> Explanation:
             f"Worker {latest.id} offers {lane}{more}, but was last seen {ago} ago.",
             facts,
         )
-    free = [c for c in alive if _has_room(c, seen.job)]
+    free = [c for c in alive if _has_room(c, seen.lane)]
     if not free:
         verb = "is" if len(alive) == 1 else "are"
         who = f"Worker {alive[0].worker.id}" if len(alive) == 1 else f"All {len(alive)} live workers"
@@ -194,13 +217,14 @@ def _holder(known: Collection[Worker], id: str | None) -> Worker | None:
     return next((worker for worker in known if worker.id == id), None)
 
 
-def _has_room(candidate: Claimable, job: Job) -> bool:
-    offers = (offer for offer in candidate.worker.offers if workers.fits(offer, job.processor, job.profile))
+def _has_room(candidate: Claimable, lane: Lane) -> bool:
+    offers = (offer for offer in candidate.worker.offers if workers.fits(offer, *lane))
     return any(workers.room(offer, candidate.loads) != 0 for offer in offers)
 
 
-def _lane(job: Job) -> str:
-    return f"processor {job.processor}" + (f" with profile {job.profile}" if job.profile else "")
+def _lane(lane: Lane) -> str:
+    processor, profile = lane
+    return f"processor {processor}" + (f" with profile {profile}" if profile else "")
 
 
 def _none_of(workers: int) -> str:

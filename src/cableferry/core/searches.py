@@ -25,7 +25,7 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class Search(msgspec.Struct, frozen=True):
-    """Which rows, by column; no order means that of age."""
+    """Which rows, by column; no order means that of age. `text` is sought in all that a person reads of a row."""
 
     matches: Mapping[str, Match] = {}
     order: str | None = None
@@ -33,6 +33,7 @@ class Search(msgspec.Struct, frozen=True):
     limit: int = 100
     offset: int = 0
     behind: Place | None = None
+    text: str | None = None
 
 
 _PLACES = msgspec.json.Decoder(tuple[str, Place])

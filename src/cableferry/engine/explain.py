@@ -6,6 +6,7 @@ from cableferry.core import explain, workers
 from cableferry.core.explain import Claimable, Explanation, Situation
 from cableferry.core.jobs import Job, State, Waiting
 from cableferry.core.policy import Rules
+from cableferry.core.workers import Lane, Worker
 from cableferry.engine import jobs
 from cableferry.store import jobs as rows
 from cableferry.store import lanes
@@ -33,11 +34,33 @@ def job(tx: Tx, rules: Rules, id: str, waiting_in: Callable[[Job], Waiting]) -> 
     )
 
 
-def _claimable(tx: Tx, job: Job, known: list[workers.Worker]) -> list[Claimable]:
+def forecast(tx: Tx, rules: Rules, lane: Lane, priority: int) -> Explanation:
+    """What would be said of such a job right after it was submitted."""
+    known = registered.of_pool(tx, rules.pool)
+    before = lanes.lane_head(tx, rules.pool, lane, _MOST_AHEAD)
+    return explain.queueing(
+        explain.Queueing(
+            lane=lane,
+            kept_for=None,
+            workers=known,
+            claimable=_offering(tx, lane, known),
+            ahead=sum(row[1] >= priority for row in before),
+            since=tx.now,
+            silence=rules.worker_silence,
+            now=tx.now,
+        )
+    )
+
+
+def _claimable(tx: Tx, job: Job, known: list[Worker]) -> list[Claimable]:
     if job.state is not State.READY:
         return []
     asked = known if job.kept_for is None else [worker for worker in known if worker.id == job.kept_for]
-    fitting = [w for w in asked if any(workers.fits(offer, job.processor, job.profile) for offer in w.offers)]
+    return _offering(tx, (job.processor, job.profile), asked)
+
+
+def _offering(tx: Tx, lane: Lane, asked: list[Worker]) -> list[Claimable]:
+    fitting = [worker for worker in asked if any(workers.fits(offer, *lane) for offer in worker.offers)]
     fitting.sort(key=lambda worker: worker.seen_at, reverse=True)
     return [Claimable(worker, rows.loads(tx, worker.id)) for worker in fitting[:_MOST_WORKERS]]
 

@@ -38,7 +38,7 @@ class Overview(msgspec.Struct, frozen=True):
 def overview(tx: Tx, rules: Rules, span: timedelta) -> Overview:
     known = registered.of_pool(tx, rules.pool)
     alive = sum(workers.is_alive(worker, tx.now, rules.worker_silence) for worker in known)
-    step = step_of(span)
+    earlier, step = history(tx, rules, span)
     return Overview(
         tallies=lanes.tallies(tx, rules.pool),
         oldest_ready=lanes.oldest_ready(tx, rules.pool),
@@ -46,9 +46,15 @@ def overview(tx: Tx, rules: Rules, span: timedelta) -> Overview:
         silent=len(known) - alive,
         causes=samples.causes(tx, rules.pool, LATEST_FAILURES),
         kept=samples.kept(tx),
-        history=samples.since(tx, rules.pool, tx.now - span, step),
+        history=earlier,
         step=step,
     )
+
+
+def history(tx: Tx, rules: Rules, span: timedelta) -> tuple[Sequence[Sample], timedelta]:
+    """How many jobs there were in each state, and how far apart in time these numbers are."""
+    step = step_of(span)
+    return samples.since(tx, rules.pool, tx.now - span, step), step
 
 
 def step_of(span: timedelta) -> timedelta:

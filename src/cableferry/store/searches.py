@@ -18,8 +18,9 @@ Keys = tuple[int, int]
 EVERY: Keys = (0, 2**63 - 1)
 
 _NOTHING = Match()
-_EACH = "json_each(?)"
-_PG_EACH = "json_array_elements_text(?::json)"
+# SQLite looks past upper and lower case by itself
+_EACH, _LIKE = "json_each(?)", "LIKE"
+_PG_EACH, _PG_LIKE = "json_array_elements_text(?::json)", "ILIKE"
 _WAYS = {False: ("ASC", ">"), True: ("DESC", "<")}
 
 
@@ -31,7 +32,10 @@ class Found(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Table(msgspec.Struct, Generic[T], frozen=True, eq=False):
-    """What can be asked of one kind of row; `key` bounds what is looked at, and the first order is the usual one."""
+    """What can be asked of one kind of row; `key` bounds what is looked at, and the first order is the usual one.
+
+    `sought` are the columns in which a text is looked for.
+    """
 
     name: str
     columns: str
@@ -41,6 +45,7 @@ class Table(msgspec.Struct, Generic[T], frozen=True, eq=False):
     orders: Mapping[str, tuple[str, ...]]
     value: Callable[[Row], T]
     pool: str | None = None
+    sought: tuple[str, ...] = ()
 
 
 JOBS: Table[Job] = Table(
@@ -56,6 +61,9 @@ JOBS: Table[Job] = Table(
     orders={"created_at": ("j.key",), "updated_at": ("j.touched_at", "j.key")},
     value=jobs.job_of,
     pool="j.pool = ?",
+    sought=(
+        "j.id", "j.processor", "j.profile", "j.submit_user", "j.worker", "j.slurm_job_id", "j.detail", "j.message",
+    ),
 )  # fmt: skip
 TRANSITIONS: Table[Transition] = Table(
     name="transitions",
@@ -117,10 +125,13 @@ _CONTAINED = frozenset({"name", "path", "hostname"})
 _TEXTS = frozenset({"w.id", "f.path", "coalesce(a.name, '')"})
 
 
-def _where(table: Table[T], each: str) -> str:
+def _where(table: Table[T], each: str, like: str) -> str:
     """Every condition there is; one that is not asked for is given as null and lets every row through."""
     parts = [table.pool] if table.pool else []
     parts.append(f"{table.key} BETWEEN ? AND ?")
+    if table.sought:
+        found = " OR ".join(f"{column} {like} ? ESCAPE '!'" for column in table.sought)
+        parts.append(f"(CAST(? AS TEXT) IS NULL OR {found})")
     for name, column in table.conditions.items():
         if name in _TIMES:
             parts += [f"(CAST(? AS BIGINT) IS NULL OR {column} {sign} ?)" for sign in (">=", "<=")]
@@ -134,21 +145,22 @@ def _where(table: Table[T], each: str) -> str:
     return " AND ".join(parts)
 
 
-def _page(table: Table[T], order: str, is_descending: bool, each: str) -> str:
+def _page(table: Table[T], order: str, is_descending: bool, each: str, like: str) -> str:
     columns = table.orders[order]
     direction, sign = _WAYS[is_descending]
     behind = f"({', '.join(columns)}) {sign} ({', '.join('?' * len(columns))})"
     ordered = ", ".join(f"{column} {direction}" for column in columns)
+    where = f"{_where(table, each, like)} AND (CAST(? AS BIGINT) IS NULL OR {behind})"
     return f"""SELECT {", ".join(columns)}, {table.columns} FROM {table.source}
-        WHERE {_where(table, each)} AND (CAST(? AS BIGINT) IS NULL OR {behind}) ORDER BY {ordered} LIMIT ? OFFSET ?"""
+        WHERE {where} ORDER BY {ordered} LIMIT ? OFFSET ?"""
 
 
 _TABLES: tuple[Table[Any], ...] = (JOBS, TRANSITIONS, WORKERS, ARTIFACTS, FILES)
 _PAGES = {
     (table.name, order, is_descending): statement(
         f"{table.name}_by_{order}{'_descending' if is_descending else ''}",
-        sqlite=_page(table, order, is_descending, _EACH),
-        postgres=_page(table, order, is_descending, _PG_EACH),
+        sqlite=_page(table, order, is_descending, _EACH, _LIKE),
+        postgres=_page(table, order, is_descending, _PG_EACH, _PG_LIKE),
     )
     for table in _TABLES
     for order in table.orders
@@ -157,11 +169,13 @@ _PAGES = {
 _COUNTS = {
     table.name: statement(
         f"{table.name}_counted",
-        sqlite=f"SELECT count(*) FROM {table.source} WHERE {_where(table, _EACH)}",
-        postgres=f"SELECT count(*) FROM {table.source} WHERE {_where(table, _PG_EACH)}",
+        sqlite=f"SELECT count(*) FROM {table.source} WHERE {_where(table, _EACH, _LIKE)}",
+        postgres=f"SELECT count(*) FROM {table.source} WHERE {_where(table, _PG_EACH, _PG_LIKE)}",
     )
     for table in _TABLES
 }
+
+_LAST_JOB = statement("last_job_key", "SELECT coalesce(max(key), 0) FROM jobs")
 
 
 def find(tx: Tx, table: Table[T], pool: str, search: Search, keys: Keys = EVERY) -> list[Found[T]]:
@@ -178,6 +192,12 @@ def find(tx: Tx, table: Table[T], pool: str, search: Search, keys: Keys = EVERY)
 def count(tx: Tx, table: Table[T], pool: str, search: Search, keys: Keys = EVERY) -> int:
     """How many rows are asked for, on all pages together."""
     return int(cast(Row, tx.one(_COUNTS[table.name], _asked(table, pool, search, keys)))[0])
+
+
+def latest(tx: Tx, most: int) -> Keys:
+    """The keys of so many jobs at the most, which came last."""
+    last = int(cast(Row, tx.one(_LAST_JOB))[0])
+    return max(0, last - most + 1), last
 
 
 def is_place(table: Table[T], order: str, place: Place) -> bool:
@@ -203,7 +223,9 @@ def _tightened(keys: Keys, search: Search) -> Keys:
 
 def _asked(table: Table[T], pool: str, search: Search, keys: Keys) -> Row:
     matches = (part for name in table.conditions for part in _match(name, search.matches.get(name, _NOTHING)))
-    return (*([pool] if table.pool else ()), *keys, *matches)
+    text = None if search.text is None else _pattern(search.text)
+    sought = (text,) * (len(table.sought) + 1) if table.sought else ()
+    return (*([pool] if table.pool else ()), *keys, *sought, *matches)
 
 
 def _match(name: str, match: Match) -> Iterator[str | int | None]:

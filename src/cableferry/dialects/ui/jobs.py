@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Annotated
 
 import msgspec
@@ -17,13 +18,14 @@ from cableferry.core.searches import Match, Search
 from cableferry.dialects import contracts
 from cableferry.dialects.endpoint import Answer, Call, Course, Endpoint, Event, Feed, Tidings
 from cableferry.dialects.ui.desk import desk
-from cableferry.engine import artifacts, browsing, jobs, queue
+from cableferry.engine import artifacts, browsing, jobs, overviews, queue
 from cableferry.engine import explain as explaining
 from cableferry.store.tx import Tx
 from cableferry.wire import texts
 from cableferry.wire.emx2 import bodies, remarks, words
 from cableferry.wire.ui import PREFIX
 from cableferry.wire.ui import jobs as wire
+from cableferry.wire.ui.overviews import points
 
 ORDER = "created_at"
 # of a job that reports all the time, every move is told and only the latest of the reports between them
@@ -36,6 +38,7 @@ Cursor = Annotated[str, Meta(max_length=searches.LONGEST_CURSOR)]
 class JobsQuery(msgspec.Struct, frozen=True):
     """Which jobs, `status` being one or several with commas between; `older` and `newer` are cursors of a page.
 
+    `search` is part of an id, a name, a number of Slurm's or what was last said of a job, in small or large letters.
     Each contract has its own jobs; without a word they are those of the usual one.
     """
 
@@ -46,6 +49,7 @@ class JobsQuery(msgspec.Struct, frozen=True):
     worker_id: Text | None = None
     submit_user: Text | None = None
     slurm_job_id: Text | None = None
+    search: Text | None = None
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
     older: Cursor | None = None
     newer: Cursor | None = None
@@ -59,6 +63,21 @@ class JobsQuery(msgspec.Struct, frozen=True):
         return found | ({"status": Match(equals=states)} if states else {})
 
 
+class HistoryQuery(msgspec.Struct, frozen=True):
+    """How far back, and of which contract's jobs."""
+
+    hours: Annotated[int, Meta(ge=1, le=168)] = 24
+    contract: contracts.Name | None = None
+
+
+class ForecastQuery(msgspec.Struct, frozen=True):
+    """The job that is thought of."""
+
+    processor: bodies.Name
+    profile: Text | None = None
+    priority: Annotated[int, Meta(ge=-1000, le=1000)] = 0
+
+
 def find(tx: Tx, call: Call) -> wire.JobPage:
     query: JobsQuery = call.query
     if query.older and query.newer:
@@ -70,7 +89,8 @@ def find(tx: Tx, call: Call) -> wire.JobPage:
         counted[words.WORDS[tally.state]] += tally.jobs
     items, older, newer = _page(tx, rules, query)
     counts = {word: counted[word] for word in words.STATES}
-    return wire.JobPage([wire.row(job) for job in items], older, newer, counts, list(served))
+    searched = browsing.MOST_SEARCHED if query.search and sum(counts.values()) > browsing.MOST_SEARCHED else None
+    return wire.JobPage([wire.row(job) for job in items], older, newer, counts, list(served), searched)
 
 
 def _page(tx: Tx, rules: Rules, query: JobsQuery) -> tuple[list[Job], str | None, str | None]:
@@ -89,7 +109,7 @@ def _look(
 ) -> tuple[list[tuple[Job, str]], bool]:
     """Up to `limit` jobs with their cursors, and whether there are more that way."""
     behind = None if cursor is None else browsing.behind(browsing.JOBS, ORDER, cursor)
-    wanted = Search(query.matches, ORDER, is_descending, query.limit + 1, 0, behind)
+    wanted = Search(query.matches, ORDER, is_descending, query.limit + 1, 0, behind, query.search or None)
     found = browsing.find(tx, browsing.JOBS, rules.pool, wanted)
     told = [(each.value, searches.cursor(ORDER, each.place)) for each in found[: query.limit]]
     return told, len(found) > query.limit
@@ -113,6 +133,20 @@ def get(tx: Tx, call: Call) -> wire.JobNow:
 def _worth_telling(history: Sequence[Transition]) -> list[Transition]:
     late = len(history) - REPORTS_TOLD
     return [each for place, each in enumerate(history) if each.old is not each.new or place >= late]
+
+
+def history(tx: Tx, call: Call) -> wire.JobsThen:
+    query: HistoryQuery = call.query
+    rules = contracts.chosen(desk(call).contracts, query.contract)
+    samples, step = overviews.history(tx, rules, timedelta(hours=query.hours))
+    told = [(each.at, words.WORDS[each.state], each.jobs) for each in samples]
+    return wire.JobsThen(points(told), int(step.total_seconds()))
+
+
+def forecast(tx: Tx, call: Call) -> wire.Forecast:
+    query: ForecastQuery = call.query
+    why = explaining.forecast(tx, desk(call).rules, (query.processor, query.profile or None), query.priority)
+    return wire.Forecast(why.code, why.sentence, why.facts)
 
 
 def follow_list(tx: Tx, call: Call) -> Course:
@@ -163,6 +197,14 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET", f"{PREFIX}/jobs/events", follow_list, Need.READ, "Follow a list of jobs as server-sent events",
         answer=Course, query=JobsQuery, needs_protocol_headers=False, feed=Feed(_list_topics, _list_goes_on),
+    ),
+    Endpoint(
+        "GET", f"{PREFIX}/jobs/history", history, Need.READ, "Show how many jobs were in each status over time",
+        answer=wire.JobsThen, query=HistoryQuery, needs_protocol_headers=False,
+    ),
+    Endpoint(
+        "GET", f"{PREFIX}/jobs/forecast", forecast, Need.READ, "Explain where a job would be if it was submitted now",
+        answer=wire.Forecast, query=ForecastQuery, needs_protocol_headers=False,
     ),
     Endpoint(
         "GET", f"{PREFIX}/jobs/{{job_id}}", get, Need.READ, "Show a job with its history and an explanation",

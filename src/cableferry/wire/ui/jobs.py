@@ -8,6 +8,7 @@ import msgspec
 from cableferry.core.jobs import Job
 from cableferry.wire.emx2.bodies import ExplainBody, JobBody, TransitionItem
 from cableferry.wire.emx2.words import WORDS
+from cableferry.wire.ui.overviews import Point
 
 
 class JobRow(msgspec.Struct, frozen=True):
@@ -35,7 +36,8 @@ class JobPage(msgspec.Struct, frozen=True):
     """Up to `limit` jobs, the newest first; `older` and `newer` lead to the pages beside it, null where there is none.
 
     `counts` says how many jobs there are in each status, whatever status is asked for;
-    `contracts` are those that can be asked for, the usual one first.
+    `contracts` are those that can be asked for, the usual one first. `searched` says how many of the latest jobs were
+    looked through for a text, null when all were.
     """
 
     items: list[JobRow]
@@ -43,6 +45,7 @@ class JobPage(msgspec.Struct, frozen=True):
     newer: str | None
     counts: Mapping[str, int]
     contracts: Sequence[str]
+    searched: int | None = None
 
 
 class JobNow(msgspec.Struct, frozen=True):
@@ -52,6 +55,21 @@ class JobNow(msgspec.Struct, frozen=True):
     transitions: Sequence[TransitionItem]
     explanation: ExplainBody
     contract: str
+
+
+class JobsThen(msgspec.Struct, frozen=True):
+    """How many jobs were in each status at earlier moments, every `step_seconds` in which the server lived."""
+
+    history: Sequence[Point]
+    step_seconds: int
+
+
+class Forecast(msgspec.Struct, frozen=True):
+    """What an explanation would say of a job right after it was submitted."""
+
+    code: str
+    sentence: str
+    facts: dict[str, str | int | float | bool | None]
 
 
 def row(value: Job) -> JobRow:
