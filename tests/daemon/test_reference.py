@@ -8,6 +8,7 @@ import pytest
 from cableferry.client.schemes import Shown, Signed, Unsigned
 from cableferry.daemon import config, reference
 from cableferry.daemon.config import BadConfig, Config, Profile
+from cableferry.daemon.staging.buckets import Bucket
 
 # each with the keys of its generation, as an operator wrote them
 FIRST = """
@@ -186,6 +187,13 @@ def test_profiles_may_stand_in_their_processor(tmp_path: Path) -> None:
         ("emx2:\n  worker_id: ${NOT_THERE}\n", "NOT_THERE, which is not set"),
         ("emx2:\n  auth_mode: magic\n", "auth_mode"),
         ("profiles:\n  a:b:\n    entrypoint: ./x=y\n", "may hold no equals sign"),
+        ("inputs:\n  http_host: [a]\n", "for http_host write http_hosts"),
+        ("inputs:\n  http_hosts: ['https://a/b']\n", r"inputs: .*http_hosts"),
+        ("inputs:\n  max_bytes: 5 TB\n", "write 500G, for example"),
+        ("inputs:\n  s3: [a]\n", "inputs.s3 names no buckets"),
+        ("inputs:\n  s3:\n    b:\n      endpoint: https://s3.x\n      regoin: eu\n", "for regoin write region"),
+        ("inputs:\n  s3:\n    b:\n      endpoint: https://s3.x\n      access_key_id: a\n", "come together"),
+        ("inputs:\n  s3:\n    b:\n      endpoint: s3.x\n", r"inputs\.s3\.b: .*endpoint"),
     ],
 )
 def test_a_bad_file_says_what_to_change(tmp_path: Path, text: str, why: str) -> None:
@@ -206,7 +214,26 @@ def test_a_secret_in_a_file_that_others_may_read_is_warned_of(
 ) -> None:
     monkeypatch.setenv("SECRET", "s3cret")
 
-    assert len(_load(tmp_path, f"emx2:\n  worker_secret: {secret}\n", mode).warnings) == warnings
+    bucket = f"    b: {{endpoint: 'https://s3.x', access_key_id: a, secret_access_key: '{secret}'}}\n"
+
+    for text in (f"emx2:\n  worker_secret: {secret}\n", f"inputs:\n  s3:\n{bucket}"):
+        assert len(_load(tmp_path, text, mode).warnings) == warnings
+
+
+def test_inputs_come_from_named_hosts_and_buckets(tmp_path: Path) -> None:
+    found = _load(
+        tmp_path,
+        "inputs:\n  http_hosts: [Data.Example.org, 'files.example.org:8443']\n  private_hosts: ['[fd00::1]:80']\n"
+        "  max_bytes: 2T\n  s3:\n    corpora:\n      endpoint: https://s3.example.org\n      access_key_id: AK\n"
+        "      secret_access_key_file: secret\n    open-data: {endpoint: 'https://s3.example.org', region: eu-1}\n",
+    ).web
+
+    assert found.hosts == {"data.example.org", "files.example.org:8443"}
+    assert (found.private_hosts, found.most_bytes) == ({"fd00::1:80"}, 2 * 2**40)
+    assert found.buckets == {
+        "corpora": Bucket("https://s3.example.org", "us-east-1", "AK", None, str(tmp_path / "secret")),
+        "open-data": Bucket("https://s3.example.org", "eu-1"),
+    }
 
 
 def test_neither_a_file_nor_its_sections_show_a_secret(tmp_path: Path) -> None:

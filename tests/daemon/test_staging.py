@@ -1,11 +1,7 @@
 """Inputs brought from a real server, from disks and from the web: every byte checked, nothing led astray."""
 
-import hashlib
-import http.server
 import os
-import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -13,86 +9,20 @@ import pytest
 
 from cableferry.client import emx2, transfers
 from cableferry.client.answers import File
-from cableferry.client.artifacts import Artifacts, Description
-from cableferry.client.emx2 import Emx2
-from cableferry.client.http import Content
+from cableferry.client.artifacts import Artifacts
 from cableferry.client.patience import ONCE
 from cableferry.client.schemes import Unsigned
 from cableferry.core import contents
 from cableferry.core.jobs import Cause
-from cableferry.daemon.staging import inputs
-from cableferry.daemon.staging.desk import Desk, Order, Site
+from cableferry.daemon.staging.desk import Site
 from cableferry.daemon.staging.inputs import Staged
 from cableferry.daemon.staging.outcomes import Cancelled, Failed
 from cableferry.daemon.staging.verified import Verified
-from cableferry.daemon.staging.web import Bucket, Web
-from cableferry.testing import s3, servers
+from cableferry.testing import servers
 from cableferry.testing.servers import Running
-from cableferry.wire.emx2.artifacts import CreateArtifactBody, FileMetadataBody
+from tests.daemon.place import Place, sha256, write
 
-LONG_AGO = 1_000_000_000
 NAMES = {"a.txt": b"alpha", "deep/er/b b#?%.bin": bytes(range(256)) * 40, "café.csv": b"", "a.txt.part": b"no part"}
-
-
-def sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-class Place:
-    """A server with artifacts, and the folders of one attempt."""
-
-    def __init__(self, client: Emx2, folder: Path) -> None:
-        self.client = client
-        self.folder = folder
-        self.input = folder / "input"
-        self.nfs = folder / "nfs"
-        self.nfs.mkdir()
-        self.verified = Verified(folder / "verified.db")
-        self.moved = 0
-        self.stop_after = 10**12
-        self.site = Site(roots=(self.nfs,))
-
-    def tick(self, moved: int) -> None:
-        self.moved += moved
-
-    def stage(self, wanted: object, artifacts: Artifacts | None = None) -> object:
-        self.moved = 0
-        desk = Desk(
-            artifacts or self.client.artifacts,
-            self.verified,
-            lambda: self.moved >= self.stop_after,
-            self.tick,
-            self.tick,
-        )
-        return inputs.stage(desk, self.site, Order(msgspec.json.encode(wanted), self.input, self.folder / "scratch"))
-
-    def managed(self, files: dict[str, bytes]) -> str:
-        artifacts = self.client.artifacts
-        id_ = artifacts.create(CreateArtifactBody()).id
-        for path, content in files.items():
-            artifacts.put(id_, Description(path), Content(partial(iter, [content]), len(content)))
-        return artifacts.commit(id_).id
-
-    def elsewhere(self, residence: str, url: str | None, files: dict[str, bytes], whole: str | None = None) -> str:
-        artifacts = self.client.artifacts
-        id_ = artifacts.create(CreateArtifactBody(residence=residence, content_url=url)).id  # type: ignore[arg-type]  # as the test says
-        for path, content in files.items():
-            artifacts.declare(id_, path, FileMetadataBody(None, sha256(content), len(content)))
-        return artifacts.commit(id_, whole).id
-
-    def posix(self, files: dict[str, bytes], name: str = "data") -> str:
-        for path, content in files.items():
-            write(self.nfs / name / path, content)
-        return self.elsewhere("posix", f"file://{self.nfs / name}", files)
-
-    def found(self, folder: Path) -> dict[str, bytes]:
-        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    os.utime(path, (LONG_AGO, LONG_AGO))
 
 
 @pytest.fixture(scope="module")
@@ -362,111 +292,3 @@ def test_a_server_that_is_away_may_come_back(place: Place) -> None:
     away.close()
     assert isinstance(failed, Failed)
     assert (Cause.STAGING, True) == (failed.cause, failed.may_pass)
-
-
-class Page(http.server.BaseHTTPRequestHandler):
-    """A web server with one folder, a redirect, and a habit of breaking off."""
-
-    content = bytes(range(256)) * 4096
-    breaks = 0
-
-    def do_GET(self) -> None:
-        if self.path == "/moved/x.bin":
-            self.send_response(302)
-            self.send_header("Location", "/data/x.bin")
-            self.end_headers()
-            return
-        if self.path == "/away/x.bin":
-            self.send_response(302)
-            self.send_header("Location", "http://127.0.0.2:9/x.bin")
-            self.end_headers()
-            return
-        asked = self.headers.get("Range", "bytes=0-")
-        start = int(asked.removeprefix("bytes=").rstrip("-"))
-        body = self.content[start:]
-        self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Content-Range", f"bytes {start}-{len(self.content) - 1}/{len(self.content)}")
-        self.end_headers()
-        if Page.breaks:
-            Page.breaks -= 1
-            self.wfile.write(body[:1000])
-            self.close_connection = True
-        else:
-            self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing is said."""
-
-
-@pytest.fixture
-def web() -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_files_of_the_web_are_streamed_and_continued(place: Place, web: str) -> None:
-    Page.breaks = 2
-    place.site = Site(web=Web(frozenset({web})))
-    for folder in ("data", "moved"):
-        id_ = place.elsewhere("http", f"http://{web}/{folder}", {"x.bin": Page.content})
-        assert isinstance(place.stage([id_]), Staged)
-        assert Page.content == (place.input / id_ / "x.bin").read_bytes()
-
-
-def test_a_file_at_an_address_of_its_own_needs_no_list(place: Place, web: str) -> None:
-    place.site = Site(web=Web(frozenset({web})))
-    id_ = place.elsewhere("http", f"http://{web}/data/some%20name.bin", {}, sha256(Page.content))
-
-    assert isinstance(place.stage([id_]), Staged)
-    assert Page.content == (place.input / id_ / "some name.bin").read_bytes()
-
-
-def test_no_place_on_the_web_is_asked_that_is_not_named(place: Place, web: str) -> None:
-    id_ = place.elsewhere("http", f"http://{web}/data", {"x.bin": Page.content})
-    refused = place.stage([id_])
-    place.site = Site(web=Web(frozenset({web})))
-    away = place.stage([place.elsewhere("http", f"http://{web}/away", {"x.bin": Page.content})])
-
-    for failed in (refused, away):
-        assert isinstance(failed, Failed)
-        assert (False, True) == (failed.may_pass, "not among the places" in failed.detail)
-
-
-@pytest.mark.xdist_group("s3")
-def test_files_of_a_bucket_are_streamed_with_its_key(place: Place, s3_server: s3.Server) -> None:
-    key = "some dir/x+y é.bin"
-    put(s3_server, key, b"in a bucket")
-    bucket = Bucket(s3_server.endpoint, "us-east-1", s3_server.access_key_id, s3_server.secret_access_key)
-    id_ = place.elsewhere("s3", f"s3://{s3.BUCKET}/some dir", {"x+y é.bin": b"in a bucket"})
-
-    place.site = Site(web=Web(buckets={s3.BUCKET: bucket}))
-    assert isinstance(place.stage([id_]), Staged)
-    assert b"in a bucket" == (place.input / id_ / "x+y é.bin").read_bytes()
-    place.input = place.folder / "again"
-    place.site = Site(web=Web(buckets={s3.BUCKET: msgspec.structs.replace(bucket, secret_access_key="wrong")}))
-    failed = place.stage([id_])
-    assert isinstance(failed, Failed)
-    assert (False, True) == (failed.may_pass, "answers 403" in failed.detail)
-    assert s3_server.secret_access_key not in repr(bucket)
-
-
-def put(server: s3.Server, key: str, content: bytes) -> None:
-    """By the library of the server's own store, which shares no line with ours."""
-    import obstore
-    from obstore.store import S3Store
-
-    store = S3Store(
-        s3.BUCKET,
-        endpoint=server.endpoint,
-        access_key_id=server.access_key_id,
-        secret_access_key=server.secret_access_key,
-        region="us-east-1",
-        client_options={"allow_http": True},
-    )
-    obstore.put(store, key, content)

@@ -2,6 +2,7 @@
 
 from contextlib import closing
 
+import msgspec
 import pytest
 
 from cableferry.client import emx2, errors, schemes
@@ -11,7 +12,7 @@ from cableferry.daemon.journal import Entry
 from cableferry.daemon.upstreams.plain import Plain
 from cableferry.daemon.upstreams.protocol import Get, Give
 from cableferry.daemon.upstreams.synced import Synced
-from cableferry.wire.emx2.bodies import Extensions, TransitionBody
+from cableferry.wire.emx2.bodies import Extensions, SyncBody, TransitionBody
 from tests.client.scripted import DROP, Line, Script, playing
 
 EXTENSIONS = Extensions(55, "/api/hpc/jobs/claim", "/sync", sessions=True, epochs=True, idempotency_key=True)
@@ -49,6 +50,20 @@ def test_a_report_is_told_until_the_server_has_judged_it(code: int, kind: str, i
         got = _synced(script)
 
     assert (7 in got.told, "j1" in got.stop) == (is_told, is_stopped)
+
+
+def test_no_more_is_said_at_once_than_a_server_takes_and_all_of_it_in_turn() -> None:
+    holding = tuple(f"j{number}" for number in range(15_000))
+    with playing(Line(200, b'{"reports": []}')) as script:
+        with closing(emx2.connect(script.url, schemes.Unsigned("w1"), ONCE)) as client:
+            synced = Synced(client, "w1", EXTENSIONS)
+            for _ in range(2):
+                synced.exchange(Give((), holding, 5000))
+        bodies = [msgspec.json.decode(asked.body, type=SyncBody) for asked in script.asked]
+
+    told = [body.holding or [] for body in bodies]
+    assert ([10_000, 10_000], set(holding)) == ([len(each) for each in told], set().union(*told))
+    assert all(0 < body.claim <= 1000 for body in bodies)
 
 
 def test_a_report_without_a_result_is_told_again() -> None:

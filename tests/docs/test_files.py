@@ -41,7 +41,9 @@ def test_every_shown_configuration_is_taken(page: Path, block: Block, tmp_path: 
     file = tmp_path / "config.yaml"
     file.write_text(block.text)
 
-    assert reference.load(file).profiles
+    # a page may show one section alone
+    loaded = reference.load(file)
+    assert loaded.profiles or loaded.web.buckets
 
 
 def _without_files(file: Path) -> Path:

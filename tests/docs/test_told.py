@@ -6,7 +6,7 @@ from typing import get_args
 
 from cableferry.cli import exits
 from cableferry.core import explain
-from cableferry.daemon import reference, worker_file
+from cableferry.daemon import allowed, reference, worker_file
 from cableferry.server import metrics as measured
 from cableferry.server import pages as server_pages
 from tests.docs import pages
@@ -56,6 +56,8 @@ def test_every_key_of_the_daemons_configuration_is_told() -> None:
         reference.SlurmSection,
         reference.ApptainerSection,
         reference.ProfileSection,
+        allowed.InputsSection,
+        allowed.BucketSection,
     )
 
     assert [] == [key for section in sections for key in section.__struct_fields__ if f"`{key}`" not in page]

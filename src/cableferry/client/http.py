@@ -26,13 +26,17 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A request as it goes out; the target is percent-encoded already."""
+    """A request as it goes out; the target is percent-encoded already.
+
+    A `server_name` is who must prove itself when the connection is to a bare address.
+    """
 
     method: str
     target: str
     headers: Mapping[str, str]
     body: bytes | Content = b""
     read_seconds: float = READ_SECONDS
+    server_name: str | None = None
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -75,6 +79,7 @@ class Connection:
                 headers={**request.headers, **_length(request.body)},
                 content=request.body.open() if isinstance(request.body, Content) else request.body or None,
                 timeout=httpx2.Timeout(request.read_seconds, connect=CONNECT_SECONDS),
+                extensions={"sni_hostname": request.server_name} if request.server_name else {},
             ) as answer,
         ):
             yield Streaming(answer, sent_at, self._most_bytes)

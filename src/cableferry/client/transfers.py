@@ -117,7 +117,8 @@ def _fetch(opening: Opening, file: File, part: Path, progress: Progress) -> str:
                 if start and not _goes_on(streaming, start):
                     out.truncate(0)
                     hasher = hashlib.sha256()
-                _take(streaming, out, hasher, progress)
+                _take(streaming, file, out, hasher, progress)
+            _check_size(file, out.tell())
         out.flush()
         os.fsync(out.fileno())
     return hasher.hexdigest()
@@ -136,11 +137,20 @@ def _goes_on(streaming: Streaming, start: int) -> bool:
     return streaming.status == 206 and streaming.headers.get("content-range", "").startswith(f"bytes {start}-")
 
 
-def _take(streaming: Streaming, out: BufferedRandom, hasher: Hasher, progress: Progress) -> None:
+def _take(streaming: Streaming, file: File, out: BufferedRandom, hasher: Hasher, progress: Progress) -> None:
     for piece in streaming.pieces():
         out.write(piece)
+        if file.size_bytes is not None and out.tell() > file.size_bytes:
+            # it need not end before the disk is full
+            raise WrongHash(f"{file.path} is longer than {file.size_bytes} bytes")
         hasher.update(piece)
         progress(len(piece))
+
+
+def _check_size(file: File, size: int) -> None:
+    """Some connections end as if all had come; what is missing then is asked for again."""
+    if file.size_bytes is not None and size < file.size_bytes:
+        raise Unreachable(f"{file.path} broke off at {size} of {file.size_bytes} bytes")
 
 
 def _there(artifacts: Artifacts, id: str, path: str) -> File:

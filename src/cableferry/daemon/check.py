@@ -13,6 +13,7 @@ from cableferry.client.errors import Trouble
 from cableferry.client.patience import Patience
 from cableferry.daemon import launch
 from cableferry.daemon.config import BadConfig, Config, Profile, scheme
+from cableferry.daemon.staging import buckets
 from cableferry.schedulers.protocol import Order
 from cableferry.schedulers.slurm import commands, runs
 from cableferry.schedulers.slurm.scheduler import sbatch
@@ -39,6 +40,7 @@ def findings(config: Config) -> Iterator[Finding]:
     yield from _configuration(config)
     yield from _server(config)
     yield from _folders(config)
+    yield from _keys(config)
     if config.backend == "slurm":
         yield from _slurm(config)
     for profile in config.profiles if config.backend != "simulate" else ():
@@ -104,6 +106,18 @@ def _folder(what: str, folder: Path, advice: str) -> Finding:
         shutil.rmtree(probe, ignore_errors=True)
     is_ok = free >= _LEAST_BYTES
     return Finding(what, is_ok, f"{folder}, {free / 2**30:.1f} GiB free", "" if is_ok else "make room on that disk")
+
+
+def _keys(config: Config) -> Iterator[Finding]:
+    """Of the buckets that inputs come from."""
+    for name, bucket in config.web.buckets.items():
+        what = f"bucket {name}"
+        try:
+            key = "a public bucket" if bucket.access_key_id is None else f"key {bucket.access_key_id}"
+            buckets.signed(bucket, name, "")
+            yield Finding(what, True, f"{bucket.endpoint}, {key}")
+        except Trouble as trouble:
+            yield Finding(what, False, str(trouble), "let the daemon's user alone read the file")
 
 
 def _slurm(config: Config) -> Iterator[Finding]:

@@ -1,7 +1,6 @@
 """What a daemon is told, whichever file says it: which server, which scheduler, what runs how."""
 
 import os
-import stat
 from pathlib import Path
 from typing import Literal
 
@@ -9,6 +8,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from cableferry.client.schemes import Bearer, Scheme, Shown, Signed, Unsigned
+from cableferry.daemon import secrets
+from cableferry.daemon.staging.web import Web
 from cableferry.schedulers.protocol import Resources
 from cableferry.wire.emx2 import schemas
 
@@ -80,6 +81,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     posix_roots: tuple[str, ...] | None = None
     redact: tuple[str, ...] = ()
     collects: bool = True
+    web: Web = Web()
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -126,12 +128,6 @@ def read_schema(beside: Path, name: str | None) -> msgspec.Raw | UnsetType:
 def read_secret(path: Path) -> str:
     """The one line of a file that nobody else may read."""
     try:
-        with path.open() as file:
-            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
-                raise BadConfig(f"{path} holds a secret and others may read it: chmod 600 {path}")
-            text = file.read().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadConfig(f"{path} cannot be read: {error}") from error
-    if not text:
-        raise BadConfig(f"{path} is empty")
-    return text
+        return secrets.read(path)
+    except secrets.Unreadable as error:
+        raise BadConfig(str(error)) from error

@@ -50,7 +50,7 @@ class Errands:
     def stage(self, held: Held, profile: Profile) -> Outcome:
         where = launch.places(self._config, held)
         order = Order(held.inputs.encode(), where.input, launch.halfway(where))
-        staged = inputs.stage(self._desk(held), Site(self._roots(profile)), order)
+        staged = inputs.stage(self._desk(held), Site(self._roots(profile), self._config.web), order)
         match staged:
             case Staged(outside=places):
                 outside = tuple(map(str, places))

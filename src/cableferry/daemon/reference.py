@@ -5,7 +5,7 @@ import os
 import re
 import shlex
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -13,6 +13,8 @@ import msgspec
 import yaml
 from msgspec import Meta
 
+from cableferry.daemon import allowed
+from cableferry.daemon.allowed import BucketSection, InputsSection
 from cableferry.daemon.config import Backend, BadConfig, Config, Container, Kept, Profile, Residence, read_schema
 from cableferry.daemon.tailing import redacting
 from cableferry.daemon.worker_file import nearest
@@ -23,6 +25,7 @@ Positive = Annotated[float, Meta(gt=0, le=86_400)]
 Jobs = Annotated[int, Meta(ge=1, le=10**6)]
 Words = str | list[str]
 _VARIABLE = re.compile(r"\$\{([^}]+)\}")
+_SECRET = ("worker_secret", "shared_secret", "secret_access_key")
 # what separates the parts of a bind mount, or stands for a job's id in Slurm's file names
 _UNFIT = re.compile(r"[,:%\\\x00-\x1f\x7f]")
 
@@ -103,7 +106,7 @@ class ProfileSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parameters_schema_file: str | None = None
 
 
-SECTIONS = ("emx2", "worker", "slurm", "apptainer", "profiles")
+SECTIONS = ("emx2", "worker", "slurm", "apptainer", "profiles", "inputs")
 S = TypeVar("S", bound=msgspec.Struct)
 
 
@@ -115,6 +118,8 @@ class File(msgspec.Struct, frozen=True):
     slurm: SlurmSection
     apptainer: ApptainerSection
     profiles: dict[tuple[str, str], ProfileSection]
+    inputs: InputsSection
+    buckets: dict[str, BucketSection]
 
 
 def load(path: Path) -> Config:
@@ -129,9 +134,10 @@ def load(path: Path) -> Config:
         _section(path, "slurm", table.get("slurm"), SlurmSection),
         _section(path, "apptainer", table.get("apptainer"), ApptainerSection),
         dict(_profiles(path, table.get("profiles"))),
+        *_inputs(path, table.get("inputs")),
     )
     _refuse_unfit(path, file)
-    return _config(path, file, tuple(_warnings(path, raw.get("emx2"))))
+    return _config(path, file, tuple(_warnings(path, raw)))
 
 
 def _raw(path: Path) -> dict[str, object]:
@@ -178,6 +184,14 @@ def _section(path: Path, name: str, value: object, kind: type[S]) -> S:
         return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
         raise BadConfig(f"{path}: {name}: {error}{nearest(given, kind.__struct_fields__)}") from error
+
+
+def _inputs(path: Path, value: object) -> tuple[InputsSection, dict[str, BucketSection]]:
+    if not isinstance(value, dict):
+        return _section(path, "inputs", value, InputsSection), {}
+    table = {key: said for key, said in value.items() if key != "s3"}
+    found = allowed.buckets(value.get("s3"), lambda name, said: _section(path, name, said, BucketSection))
+    return _section(path, "inputs", table, InputsSection), found
 
 
 def _profiles(path: Path, value: object) -> Iterator[tuple[tuple[str, str], ProfileSection]]:
@@ -243,6 +257,7 @@ def _config(path: Path, file: File, warnings: tuple[str, ...]) -> Config:
         keep_work_dirs=worker.keep_work_dirs,
         posix_roots=None if worker.posix_roots is None else tuple(worker.posix_roots),
         redact=tuple(worker.redact),
+        web=allowed.web(file.inputs, file.buckets, path.parent.absolute()),
         warnings=warnings,
     )
 
@@ -310,10 +325,16 @@ def _state_dir(worker_id: str, state_db: str | None) -> Path:
     return Path(given or os.path.join(home, "cableferry")) / name
 
 
-def _warnings(path: Path, emx2: object) -> Iterator[str]:
+def _warnings(path: Path, raw: Mapping[str, object]) -> Iterator[str]:
     """What works, and should be changed all the same."""
-    said = emx2 if isinstance(emx2, dict) else {}
-    secret = said.get("worker_secret") or said.get("shared_secret") or ""
-    is_inside = bool(secret) and not _VARIABLE.fullmatch(str(secret))
+    is_inside = any(not _VARIABLE.fullmatch(secret) for secret in _secrets(raw))
     if is_inside and stat.S_IMODE(path.stat().st_mode) & 0o077:
         yield f"{path} holds a secret and others may read it: chmod 600 {path}"
+
+
+def _secrets(value: object) -> Iterator[str]:
+    """What stands in a file under the names of secrets, wherever it stands."""
+    for key, said in value.items() if isinstance(value, dict) else ():
+        if key in _SECRET and isinstance(said, str) and said:
+            yield said
+        yield from _secrets(said)

@@ -15,6 +15,7 @@ from cableferry.daemon.staging import downloads, links, outcomes, references
 from cableferry.daemon.staging.desk import Brought, Desk, Order, Site
 from cableferry.daemon.staging.outcomes import Cancelled, Failed, Mismatch, Unusable
 from cableferry.daemon.staging.references import BadInputs, Reference
+from cableferry.daemon.staging.web import Visits
 
 
 class Staged(msgspec.Struct, frozen=True):
@@ -70,7 +71,8 @@ def _bring(desk: Desk, site: Site, order: Order, each: Reference) -> Brought:
         case "managed":
             return downloads.download(desk, site, order, artifact, downloads.stored(desk, artifact))
         case "http" | "s3":
-            return downloads.download(desk, site, order, artifact, downloads.elsewhere(desk, site, artifact))
+            with Visits(site.web) as visits:
+                return downloads.download(desk, site, order, artifact, downloads.elsewhere(desk, visits, artifact))
         case "posix":
             return links.link(desk, site, order, artifact)
         case _:

@@ -1,9 +1,11 @@
 """Bytes of artifacts that live behind http and s3, through the client's own library: no other one is needed."""
 
 import contextlib
-import hashlib
+import ipaddress
+import socket
+import threading
+import urllib.request
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from urllib.parse import quote, urljoin, urlsplit
 
 import msgspec
@@ -11,13 +13,13 @@ import msgspec
 from cableferry.client import http
 from cableferry.client.errors import Trouble, Unreachable
 from cableferry.client.http import Connection, Streaming
-from cableferry.core import signing, sigv4
-from cableferry.core.sigv4 import Message, Proof, Scope
+from cableferry.daemon.staging import buckets
+from cableferry.daemon.staging.buckets import Bucket
 
 MOST_REDIRECTS = 5
 _PASSING = frozenset({429, 500, 502, 503, 504})
 _ELSEWHERE = frozenset({301, 302, 303, 307, 308})
-_EMPTY = hashlib.sha256(b"").hexdigest()
+_PORTS = {"http": 80, "https": 443}
 _PLAIN = "/:@!$&'()*+,;=~%"
 
 
@@ -27,84 +29,144 @@ class NotThere(Trouble):
     word = "not-there"
 
 
-class Bucket(msgspec.Struct, frozen=True):
-    """Where a bucket is reached, and the key to it; without a key it is asked as a public one."""
-
-    endpoint: str
-    region: str = "us-east-1"
-    access_key_id: str | None = None
-    secret_access_key: str | None = None
-
-    def __repr__(self) -> str:
-        return f"Bucket(endpoint={self.endpoint!r}, access_key_id={self.access_key_id!r})"
-
-
 class Web(msgspec.Struct, frozen=True):
-    """The hosts (`name` or `name:port`) and the buckets that inputs may come from; no other is ever asked."""
+    """The hosts (`name` or `name:port`) and the buckets that inputs may come from; no other is ever asked.
+
+    A host is left alone if its name leads into the site's own network, unless it is a private one.
+    """
 
     hosts: frozenset[str] = frozenset()
     buckets: Mapping[str, Bucket] = {}
+    private_hosts: frozenset[str] = frozenset()
+    most_bytes: int | None = None
 
 
-@contextlib.contextmanager
-def reading(web: Web, url: str, start: int) -> Iterator[Streaming]:
-    """The bytes of an address from some byte on."""
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
-    with contextlib.ExitStack() as opened:
+class Door(msgspec.Struct, frozen=True):
+    """Where to knock: an address that has been looked at, and the name that must answer there."""
+
+    base_url: str
+    target: str
+    headers: dict[str, str]
+    name: str | None = None
+
+
+class Visits:
+    """Connections to places on the web, each used again until all are closed; safe to use from several threads."""
+
+    def __init__(self, web: Web) -> None:
+        self._web = web
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, str | None], Connection] = {}
+
+    def __enter__(self) -> "Visits":
+        return self
+
+    def __exit__(self, *how: object) -> None:
+        for connection in self._known.values():
+            connection.close()
+
+    @contextlib.contextmanager
+    def reading(self, url: str, start: int) -> Iterator[Streaming]:
+        """The bytes of an address from some byte on, wherever a chain of allowed places leads."""
+        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
+        at = url
         for _ in range(MOST_REDIRECTS):
-            address, more = _addressed(web, url)
-            connection = Connection(f"{urlsplit(address).scheme}://{urlsplit(address).netloc}")
-            opened.callback(connection.close)
-            request = http.Request("GET", _target(address), {**headers, **more})
-            streaming = opened.enter_context(connection.reading(request))
-            if streaming.status not in _ELSEWHERE:
-                _check(streaming, url)
-                yield streaming
-                return
-            url = urljoin(address, streaming.headers.get("location", ""))
-            opened.close()
-    raise NotThere(f"{url} leads from place to place and never to its content")
+            with contextlib.ExitStack() as opened:
+                streaming = self._begun(at, headers, opened)
+                if streaming.status not in _ELSEWHERE:
+                    _check(streaming, url)
+                    yield streaming
+                    return
+                at = _led(at, streaming.headers.get("location", ""))
+        raise NotThere(f"{url[:200]} leads from place to place and never to its content")
+
+    def _begun(self, url: str, headers: Mapping[str, str], opened: contextlib.ExitStack) -> Streaming:
+        """The first of a name's addresses that answers."""
+        trouble = Unreachable(f"{url[:200]} has no address")
+        for door in _doors(self._web, url):
+            request = http.Request("GET", door.target, {**headers, **door.headers}, server_name=door.name)
+            try:
+                return opened.enter_context(self._connection(door).reading(request))
+            except Unreachable as error:
+                trouble = error
+        raise trouble
+
+    def _connection(self, door: Door) -> Connection:
+        with self._lock:
+            key = door.base_url, door.name
+            if key not in self._known:
+                self._known[key] = Connection(door.base_url)
+            return self._known[key]
 
 
-def _addressed(web: Web, url: str) -> tuple[str, dict[str, str]]:
-    """Where to ask, and the headers that open the door there."""
+def _doors(web: Web, url: str) -> Iterator[Door]:
     parts = urlsplit(url)
     if parts.scheme == "s3":
-        return _signed(web, parts.netloc, parts.path.lstrip("/"))
-    if parts.scheme not in ("http", "https") or not _is_allowed(web, url):
-        raise NotThere(f"{url[:200]} is not among the places that inputs may come from: see web_hosts")
-    return url, {}
+        bucket = web.buckets.get(parts.netloc)
+        if bucket is None:
+            raise NotThere(f"bucket {parts.netloc[:100]} is not among the buckets that inputs may come from")
+        address, headers = buckets.signed(bucket, parts.netloc, parts.path.lstrip("/"))
+        yield Door(_base(address), _target(address), headers)
+        return
+    host, port = _allowed(web, url)
+    if _is_proxied(parts.scheme, host):
+        # it looks up names by itself, and its own rules say where it may go
+        yield Door(_base(url), _target(url), {})
+        return
+    is_private = _is_among(web.private_hosts, parts.scheme, host, port)
+    for address in _addresses(host, port, url):
+        if not is_private and not _is_public(address):
+            raise NotThere(f"{url[:200]} leads to {address}, into a network of the site's own: see private_hosts")
+        shown = f"[{address}]" if ":" in address else address
+        yield Door(f"{parts.scheme}://{shown}:{port}", _target(url), {"Host": parts.netloc}, host)
 
 
-def _is_allowed(web: Web, url: str) -> bool:
+def _allowed(web: Web, url: str) -> tuple[str, int]:
+    """The host and the port of an address, if inputs may come from there."""
     parts = urlsplit(url)
+    with contextlib.suppress(ValueError):
+        host, port = (parts.hostname or "").lower(), parts.port or _PORTS.get(parts.scheme, 0)
+        named = web.hosts | web.private_hosts
+        if "@" not in parts.netloc and _is_among(named, parts.scheme, host, port):
+            return host, port
+    raise NotThere(f"{url[:200]} is not among the places that inputs may come from: see http_hosts")
+
+
+def _is_among(named: frozenset[str], scheme: str, host: str, port: int) -> bool:
+    return (_PORTS.get(scheme) == port and host in named) or (scheme in _PORTS and f"{host}:{port}" in named)
+
+
+def _is_proxied(scheme: str, host: str) -> bool:
+    proxies = urllib.request.getproxies()
+    return bool(proxies.get(scheme) or proxies.get("all")) and not urllib.request.proxy_bypass(host)
+
+
+def _addresses(host: str, port: int, url: str) -> list[str]:
+    """What a name leads to now; the very addresses are then knocked at, so it cannot lead elsewhere later."""
     try:
-        host, port = (parts.hostname or "").lower(), parts.port
-    except ValueError:
-        return False
-    is_usual = port in (None, {"http": 80, "https": 443}[parts.scheme])
-    return "@" not in parts.netloc and ((is_usual and host in web.hosts) or f"{host}:{port}" in web.hosts)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise Unreachable(f"{url[:200]}: the name {host} cannot be looked up: {error}") from error
+    return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
-def _signed(web: Web, name: str, key: str) -> tuple[str, dict[str, str]]:
-    bucket = web.buckets.get(name)
-    if bucket is None:
-        raise NotThere(f"bucket {name[:100]} is not among the buckets that inputs may come from")
-    address = f"{bucket.endpoint.rstrip('/')}/{quote(name)}/{quote(key, safe='/')}"
-    if bucket.access_key_id is None or bucket.secret_access_key is None:
-        return address, {}
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    said = {"host": urlsplit(address).netloc, "x-amz-content-sha256": _EMPTY, "x-amz-date": stamp}
-    scope = Scope(stamp[:8], bucket.region)
-    proof = Proof(bucket.access_key_id, scope, stamp, tuple(sorted(said)), "")
-    path = urlsplit(address).path
-    message = Message("GET", path, "", {name.encode(): text.encode() for name, text in said.items()}, _EMPTY)
-    text = sigv4.text_to_sign(proof, sigv4.canonical(proof, message, path))
-    signature = signing.sign(sigv4.signing_key(bucket.secret_access_key, scope), text)
-    credential = f"{bucket.access_key_id}/{scope.text}"
-    names = ";".join(proof.signed_headers)
-    proved = f"{sigv4.ALGORITHM} Credential={credential}, SignedHeaders={names}, Signature={signature}"
-    return address, {"x-amz-content-sha256": _EMPTY, "x-amz-date": stamp, "Authorization": proved}
+def _is_public(address: str) -> bool:
+    found = ipaddress.ip_address(address)
+    inner = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return (inner or found).is_global and not (inner or found).is_multicast
+
+
+def _led(url: str, location: str) -> str:
+    """Where a place sends us on to: another one on the web, and not out of an encrypted connection."""
+    new = urljoin(url, location)
+    allowed = ("https",) if urlsplit(url).scheme in ("https", "s3") else ("http", "https")
+    if not location or urlsplit(new).scheme not in allowed:
+        raise NotThere(f"{url[:200]} leads to {location[:200]!r}, and is not followed there")
+    return new
+
+
+def _base(address: str) -> str:
+    return f"{urlsplit(address).scheme}://{urlsplit(address).netloc}"
 
 
 def _target(address: str) -> str:

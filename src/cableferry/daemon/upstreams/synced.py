@@ -1,6 +1,6 @@
 """A server with our extensions: one round trip per cycle, and long polls between them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -14,6 +14,9 @@ from cableferry.wire.emx2.bodies import Extensions, Gone, ReportResult, SyncBody
 # often enough to stop a job within a second, and to keep a session alive
 BUSY_SECONDS = 0.5
 IDLE_SECONDS = 20.0
+# what a server takes in one round trip, and gives: the next one brings the rest
+MOST_CLAIMS = 250
+MOST_HELD = 10_000
 
 # after these a lease is no longer ours, whatever we still run
 _LOST = frozenset({"stale-lease", "already-ended", "unknown-job", "deleted-job"})
@@ -26,11 +29,13 @@ class Synced:
         self._client = client
         self.has_logs = extensions.logs is not None
         self._worker_id = worker_id
+        self._told = 0
         self._wait_seconds = min(50, extensions.long_poll_seconds)
 
     def exchange(self, give: Give) -> Get:
         reports = [_report(entry) for entry in give.reports]
-        answer = self._client.sync(self._worker_id, SyncBody(reports, list(give.holding), give.room))
+        body = SyncBody(reports, self._page(give.holding), min(give.room, MOST_CLAIMS))
+        answer = self._client.sync(self._worker_id, body)
         results = list(zip(give.reports, answer.reports, strict=False))
         return Get(
             frozenset(entry.number for entry, result in results if result.code < 500),
@@ -39,6 +44,14 @@ class Synced:
             frozenset(answer.watched),
             None if answer.no_claims is None else answer.no_claims.detail,
         )
+
+    def _page(self, holding: Sequence[str]) -> list[str]:
+        """As many as a server hears of at once, another part of them each time."""
+        if len(holding) <= MOST_HELD:
+            return list(holding)
+        begin = self._told % len(holding)
+        self._told = begin + MOST_HELD
+        return [*holding, *holding][begin : self._told]
 
     def wait(self, processor: str) -> bool:
         return bool(self._client.page(Filter("PENDING", processor), 1, wait=self._wait_seconds).items)
