@@ -3,7 +3,8 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
-PYTEST_ARGS ?= -n 2 --dist loadgroup
+# a process of the tests that dies ends them: started again, it can wait for ever for work that is done
+PYTEST_ARGS ?= -n 2 --dist loadgroup --max-worker-restart=0
 
 .PHONY: help setup web demo shots test bench lint format docs sql lock cluster cluster-down clean
 .DEFAULT_GOAL := help

@@ -1,6 +1,7 @@
 """A daemon's whole cycle at a real server, with a scheduler that runs nothing."""
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,6 +69,15 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 def _at(held: Held, stage: Stage, **changed: object) -> Held:
     return msgspec.structs.replace(held, stage=stage, **changed)
+
+
+def test_nobody_of_its_crew_outlives_a_daemon(site: Site) -> None:
+    before = set(threading.enumerate())
+    site.daemon().once()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+
+    assert set() == {thread for thread in threading.enumerate() if thread.name.startswith("crew-")} - before
 
 
 def test_a_daemon_takes_no_more_than_it_has_room_for(site: Site) -> None:

@@ -16,8 +16,9 @@ class Crew(Generic[T]):
 
     def __init__(self, size: int, tell: Callable[[str, T], None]) -> None:
         self._tell = tell
-        self._work: SimpleQueue[tuple[str, Callable[[], T], Callable[[str], T]]] = SimpleQueue()
+        self._work: SimpleQueue[tuple[str, Callable[[], T], Callable[[str], T]] | None] = SimpleQueue()
         self._busy: set[str] = set()
+        self._size = size
         for number in range(size):
             threading.Thread(target=self._serve, name=f"crew-{number}", daemon=True).start()
 
@@ -37,9 +38,14 @@ class Crew(Generic[T]):
         """Said by the one who was told, in the thread that gives work."""
         self._busy.discard(name)
 
+    def dismiss(self) -> None:
+        """Each goes home after what was given to them so far."""
+        for _ in range(self._size):
+            self._work.put(None)
+
     def _serve(self) -> None:
-        while True:
-            name, work, otherwise = self._work.get()
+        while (task := self._work.get()) is not None:
+            name, work, otherwise = task
             self._tell(name, _perform(name, work, otherwise))
 
 

@@ -141,6 +141,8 @@ class Daemon:
         while self._crew.busy and (left := end - time.monotonic()) > 0:
             with contextlib.suppress(Empty):
                 self._take(self._inbox.get(timeout=left))
+        for crew in (self._voice, self._eyes, self._crew, self._porters, self._scribe):
+            crew.dismiss()
         self._stand()
         standing.notify("STOPPING=1")
         log.info("worker stopped", worker=self._config.worker_id, left_running=len(self._holding.ids()))
