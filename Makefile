@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # a process of the tests that dies ends them: started again, it can wait for ever for work that is done
 PYTEST_ARGS ?= -n 2 --dist loadgroup --max-worker-restart=0
 
-.PHONY: help setup web demo shots test bench lint format docs sql lock cluster cluster-down clean
+.PHONY: help setup web demo shots stories test bench lint format docs sql lock cluster cluster-down clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -37,6 +37,10 @@ bench: $(READY)  ## a benchmark: make bench NAME=api|sync|scale|dispatch|startup
 	@tools/postgres.sh >&2
 	@[ "$(NAME)" != s3 ] || tools/nginx.sh >&2
 	@$(PY) -m bench.$(NAME)
+
+stories: $(READY)  ## jobs on a real cluster behind a firewall, and the page of docs that tells of them
+	@tools/cluster/install.sh
+	@$(PY) -m pytest -q --stories-page tests/system -m slurm
 
 shots: $(READY) web  ## pictures of every page of the dashboard, for the docs
 	@$(PY) tools/shots.py

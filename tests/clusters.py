@@ -103,10 +103,10 @@ def running() -> Iterator[Cluster]:
 
 @contextlib.contextmanager
 def behind(network: Network) -> Iterator[Cluster]:
-    """Another one in a network of its own, without accounting, for as long as the block."""
+    """Another one in a network of its own, for as long as the block."""
     with tempfile.TemporaryDirectory(prefix="cableferry-cluster-", dir="/var/tmp") as folder:
         Path(folder).chmod(0o755)
-        settings = {"CLUSTER_DIR": folder, "CLUSTER_ACCOUNTING": "none"}
+        settings = {"CLUSTER_DIR": folder}
         try:
             _tool("up.sh", network, settings)
             said = msgspec.json.decode((Path(folder) / "cluster.json").read_bytes(), type=Cluster)

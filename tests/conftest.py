@@ -9,6 +9,7 @@ import pytest
 
 from cableferry.testing import postgres, s3, stores
 from tests import clusters
+from tests.system import telling
 
 
 def pytest_configure() -> None:
@@ -39,8 +40,27 @@ def s3_server() -> Iterator[s3.Server]:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     if item.get_closest_marker("slurm") is not None:
-        # all in one process: they share a cluster, and some of them stop parts of it
-        item.add_marker(pytest.mark.xdist_group("slurm"))
+        # all in one process: they share a cluster, and some of them stop parts of it; stories have one of their own
+        item.add_marker(pytest.mark.xdist_group("stories" if "site" in _fixtures(item) else "slurm"))
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return item.fixturenames if isinstance(item, pytest.Function) else []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--stories-page", action="store_true", help=f"write {telling.PAGE.name} from what took place")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for kind in terminalreporter.stats.values() for report in kind]
+    told = telling.stories(report for report in reports if isinstance(report, pytest.TestReport))
+    if any(story.passed for story in told):
+        terminalreporter.section("what the firewall counted")
+        for line in telling.transcript(told):
+            terminalreporter.write_line(line)
+    if terminalreporter.config.getoption("stories_page"):
+        telling.PAGE.write_text(telling.page(told))
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ class _Proxy(ThreadingHTTPServer):
     is_over = False
 
     def __init__(self, server: str, port: int) -> None:
-        super().__init__(("127.0.0.1", port), _Passer)
+        super().__init__((urlsplit(server).hostname or "", port), _Passer)
         self.behind = urlsplit(server).netloc
 
 
@@ -77,7 +77,7 @@ def before(server: str, port: int = 0) -> Iterator[str]:
     thread = threading.Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{proxy.server_address[1]}"
+        yield f"http://{proxy.server_address[0]!s}:{proxy.server_address[1]}"
     finally:
         proxy.is_over = True
         proxy.shutdown()

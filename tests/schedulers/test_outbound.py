@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests import clusters, networks
-from tests.networks import INSIDE, OUTSIDE, Network
+from tests.networks import Network
 
-# one network has these addresses at a time, and root makes it
+# root makes the network
 pytestmark = pytest.mark.slurm
 
 # also at an address that is yet to be made
@@ -28,7 +28,7 @@ def listener() -> Iterator[socket.socket]:
 
 
 def _call(network: Network, port: int) -> subprocess.CompletedProcess[str]:
-    command = network.inside(sys.executable, "-c", _CALL, OUTSIDE, str(port))
+    command = network.inside(sys.executable, "-c", _CALL, network.outside, str(port))
     return subprocess.run(command, capture_output=True, text=True, timeout=30)
 
 
@@ -37,7 +37,7 @@ def test_what_is_inside_may_call_the_server_and_nothing_else(listener: socket.so
     with networks.outbound_only(port) as network, socket.create_server((EVERYWHERE, 0)) as other:
         listener.settimeout(30)
         calling = subprocess.Popen(
-            network.inside(sys.executable, "-c", _CALL, OUTSIDE, str(port)), stdout=subprocess.PIPE, text=True
+            network.inside(sys.executable, "-c", _CALL, network.outside, str(port)), stdout=subprocess.PIPE, text=True
         )
         with listener.accept()[0] as connection:
             connection.sendall(b"welcome")
@@ -56,7 +56,7 @@ def test_nobody_reaches_what_listens_inside(listener: socket.socket) -> None:
             assert serving.stdout is not None
             port = int(serving.stdout.readline())
             with pytest.raises(ConnectionRefusedError):
-                socket.create_connection((INSIDE, port), 10)
+                socket.create_connection((network.inside_at, port), 10)
             serving.kill()
         counts = network.counts()
 

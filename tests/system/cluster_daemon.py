@@ -37,6 +37,8 @@ class ClusterDaemon:
         self._places = places
         self._profiles: dict[str, object] = {}
         self._running: subprocess.Popen[bytes] | None = None
+        # what its configuration says besides of the worker
+        self.worker: dict[str, object] = {}
 
     def offer(self, name: str, **said: object) -> None:
         """A profile `name:small`; a script is one of the host's programs."""
@@ -131,9 +133,15 @@ class ClusterDaemon:
     def as_user(self, *command: str) -> str:
         """What a command prints to the user whose daemon it is."""
         user = self.cluster.user
-        as_user = [*_AS, f"--reuid={user}", f"--regid={user}", *command]
+        as_user = self.cluster.inside(*_AS, f"--reuid={user}", f"--regid={user}", *command)
         return subprocess.run(
-            as_user, env=self._environment(None), cwd=self.folder, capture_output=True, text=True, check=True
+            as_user,
+            env=self._environment(None),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=SECONDS,
         ).stdout
 
     @contextlib.contextmanager
@@ -155,6 +163,7 @@ class ClusterDaemon:
                 "max_concurrent_jobs": self._places,
                 "poll_interval_seconds": 1,
                 "keep_work_dirs": "always",
+                **self.worker,
             },
             "slurm": {"look_interval_seconds": 1, "command_timeout_seconds": 5},
             "apptainer": {"tmp_dir": str(self.folder / "jobs"), "command": self.cluster.apptainer},

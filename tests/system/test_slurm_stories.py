@@ -5,15 +5,14 @@ import json
 import os
 import signal
 import sqlite3
-from collections.abc import Iterator
 
 import pytest
 
-from tests.cli import ferry as program
-from tests.clusters import Cluster
 from tests.daemon import plain_server
 from tests.schedulers.waiting import until
+from tests.system import sites
 from tests.system.cluster_daemon import ClusterDaemon
+from tests.system.sites import Site
 
 pytestmark = pytest.mark.slurm
 
@@ -21,21 +20,6 @@ HOSTILE = "a\t'b' \"c\" $(touch touched) `touch touched` ${HOME} \\ \n * ~ ; & |
 HOLD = (
     'echo $$ >"$HPC_WORK_DIR/runs"; while [ ! -e "$GATE/go" ]; do sleep 0.1; done; echo over >>"$HPC_OUTPUT_DIR/over"'
 )
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with program.serving(tmp_path_factory.mktemp("server"), is_open=True) as server:
-        yield server
-
-
-@pytest.fixture
-def daemon(slurm_cluster: Cluster, served: str) -> Iterator[ClusterDaemon]:
-    with program.client(served) as client:
-        daemon = ClusterDaemon(slurm_cluster, served, client)
-        yield daemon
-        (daemon.folder / "go").touch()
-        daemon.stop()
 
 
 def test_a_job_runs_and_its_whole_story_is_told(daemon: ClusterDaemon) -> None:
@@ -229,9 +213,9 @@ def test_a_stopped_daemon_ends_at_once_and_leaves_its_jobs(daemon: ClusterDaemon
     assert daemon.ended(job).status == "COMPLETED"
 
 
-def test_a_plain_server_is_enough(slurm_cluster: Cluster, served: str) -> None:
-    with plain_server.before(served) as plain, program.client(served) as client:
-        daemon = ClusterDaemon(slurm_cluster, plain, client)
+def test_a_plain_server_is_enough(site: Site, served: str) -> None:
+    with plain_server.before(served, site.other_port) as plain, sites.client(served) as client:
+        daemon = ClusterDaemon(site.cluster, plain, client, sites.SECRET)
         daemon.offer("good", script="true")
         job = daemon.submit("good")
         daemon.start()
@@ -241,10 +225,10 @@ def test_a_plain_server_is_enough(slurm_cluster: Cluster, served: str) -> None:
             daemon.stop()
 
 
-def test_a_server_that_goes_away_and_comes_back_loses_nothing(slurm_cluster: Cluster, served: str) -> None:
-    with program.client(served) as client, contextlib.ExitStack() as stack:
-        with plain_server.before(served) as plain:
-            daemon = ClusterDaemon(slurm_cluster, plain, client)
+def test_a_server_that_goes_away_and_comes_back_loses_nothing(site: Site, served: str) -> None:
+    with sites.client(served) as client, contextlib.ExitStack() as stack:
+        with plain_server.before(served, site.other_port) as plain:
+            daemon = ClusterDaemon(site.cluster, plain, client, sites.SECRET)
             daemon.offer("hold", script=f'echo ran >>"$GATE/ran"; {HOLD}')
             job = daemon.submit("hold")
             daemon.start()
@@ -252,7 +236,7 @@ def test_a_server_that_goes_away_and_comes_back_loses_nothing(slurm_cluster: Clu
             daemon.until(job, "STARTED")
         (daemon.folder / "go").touch()
         until(lambda: "job ended" in daemon.log() and "server in trouble" in daemon.log())
-        stack.enter_context(plain_server.before(served, int(plain.rpartition(":")[2])))
+        stack.enter_context(plain_server.before(served, site.other_port))
         ended = daemon.ended(job)
 
     assert (ended.status, (daemon.folder / "ran").read_text()) == ("COMPLETED", "ran\n")
@@ -291,7 +275,7 @@ def test_of_two_daemons_with_one_worker_id_one_acts(daemon: ClusterDaemon, serve
     daemon.offer("good", script='echo ran >>"$GATE/ran"')
     daemon.start()
     until(lambda: "worker registered" in daemon.log())
-    second = ClusterDaemon(daemon.cluster, served, daemon.client)
+    second = ClusterDaemon(daemon.cluster, served, daemon.client, sites.SECRET)
     second.worker_id = daemon.worker_id
     second.offer("good", script="exit 1")
     second.start()
