@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bench import api, cluster, dispatch, download, opeva, report, s3, scale, startup, sync, upload
+from bench import api, cluster, dispatch, download, opeva, report, s3, scale, startup, sync, tracking, upload
 from tests.clusters import Cluster
 
 
@@ -40,13 +40,24 @@ def test_the_benchmark_of_a_real_cluster_does_so_too(
     _check(capsys.readouterr().out, "cluster")
 
 
-def _check(said: str, name: str) -> None:
-    told = json.loads(said.splitlines()[-1])
+@pytest.mark.slurm
+def test_a_daemon_needs_no_more_commands_of_slurm_for_five_hundred_jobs_than_for_ten(
+    slurm_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tracking.measure(slurm_cluster, sizes=(10, 500), seconds=4, calm=1)
+
+    told = _check(capsys.readouterr().out, "tracking")
+    assert (told["commands"], told["commands_of_few"]) == (1, 1)
+
+
+def _check(said: str, name: str) -> dict[str, float]:
+    told: dict[str, float] = json.loads(said.splitlines()[-1])
     assert name == told["name"]
     assert told["value"] > 0
     assert told["floor"] > 0
     assert told["value"] / told["floor"] == pytest.approx(told["ratio"], rel=0.01)
     assert told["unit"]
+    return told
 
 
 def test_a_table_lines_figures_up_on_the_right(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from cableferry.daemon.act import Hands
 from cableferry.daemon.config import Config, Kept
 from cableferry.daemon.errands import Errands
 from cableferry.daemon.held import Held, Stage
+from cableferry.daemon.metrics import Metrics
 from cableferry.schedulers.protocol import Ending, Phase, Sighting
 from cableferry.schedulers.simulated import Simulated
 
@@ -45,7 +46,7 @@ def test_folders_go_as_the_site_wishes_and_never_before_their_results_are_home(
         (jobs / "j1" / name).mkdir(parents=True)
     (jobs / "runs" / held.name).mkdir(parents=True)
     client = emx2.connect("http://127.0.0.1:1", schemes.Unsigned("w1"))
-    Hands(config, Simulated(), Errands(config, client, lambda id_: False), lambda: True).clean(held)
+    Hands(config, Simulated(), Errands(config, client, lambda id_: False, Metrics(config)), lambda: True).clean(held)
     client.close()
 
     found = {path.name for path in (jobs / "j1").iterdir()} if (jobs / "j1").exists() else set()

@@ -87,6 +87,22 @@ def test_a_daemon_takes_no_more_than_it_has_room_for(site: Site) -> None:
     assert [held.id for held in site.held()] == jobs[:3]
 
 
+def test_a_daemon_counts_what_it_does(site: Site, tmp_path: Path) -> None:
+    file = tmp_path / "ferry.prom"
+    site.config = msgspec.structs.replace(site.config, metrics_file=str(file))
+    for _ in range(5):
+        site.submit()
+    site.daemon().once()
+    lines = file.read_text().splitlines()
+
+    assert "cableferry_daemon_claims_total 3" in lines
+    assert 'cableferry_daemon_submissions_total{outcome="accepted"} 3' in lines
+    stages = [line.rpartition(" ")[2] for line in lines if line.startswith("cableferry_daemon_jobs{")]
+    assert sum(map(int, stages)) == 3
+    assert any(line.startswith('cableferry_daemon_request_seconds_count{method="POST",status="200"}') for line in lines)
+    assert any(line.startswith("cableferry_daemon_clock_skew_seconds ") for line in lines)
+
+
 @pytest.mark.parametrize("stage", [Stage.CLAIMED, Stage.READY])
 def test_a_daemon_whose_place_was_taken_submits_nothing_and_ends_nothing(site: Site, stage: Stage) -> None:
     held = _at(site.claimed(), stage)

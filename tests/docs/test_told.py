@@ -58,6 +58,7 @@ def test_every_key_of_the_daemons_configuration_is_told() -> None:
         reference.ProfileSection,
         allowed.InputsSection,
         allowed.BucketSection,
+        reference.MetricsSection,
     )
 
     assert [] == [key for section in sections for key in section.__struct_fields__ if f"`{key}`" not in page]

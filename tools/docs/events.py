@@ -41,6 +41,8 @@ TOLD: dict[str, str] = {
     "place taken": "Another daemon is the worker now: this one claims and submits nothing more, and still reports.",
     "place is ours again": "The other daemon has gone; this one claims and submits again.",
     "job left to another": "A job that was not submitted yet belongs to the daemon that took this one's place.",
+    "metrics not written": "The file for Prometheus could not be written; it is tried again.",
+    "metrics not shown": "The port for Prometheus could not be opened; all else goes on.",
     "orphan cancelled": "A living job of the scheduler has our name and belongs to nothing that the daemon holds.",
     "effect failed": "Something done about a job met a bug; it is taken neither for done nor for undone.",
     "job claimed": "The daemon took a job.",

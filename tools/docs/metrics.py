@@ -5,6 +5,7 @@ import re
 from datetime import UTC, datetime
 from typing import get_args
 
+from cableferry.daemon import metrics as daemon_metrics
 from cableferry.server import metrics
 from tools.docs import markdown
 
@@ -23,6 +24,17 @@ def text() -> str:
         " the others are those of one process.\n"
         "[Watching a server](how-to/watch.md) shows which of them to alert on.",
         markdown.table(("metric", "type", "means"), [_row(name) for name in get_args(metrics.Name)]),
+        "## The daemon's",
+        "What the daemon on a head node tells, in a file or on a port of its machine,"
+        " as [its configuration](how-to/run-a-daemon.md) says.\n"
+        "A summary has a sum and a count: their rates, divided, are the mean.",
+        markdown.table(
+            ("metric", "type", "means"),
+            [
+                (markdown.code(each.name), each.kind, f"{each.meaning[0].upper()}{each.meaning[1:]}.")
+                for each in daemon_metrics.EVERY
+            ],
+        ),
     )
 
 

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cableferry.daemon.config import Config
     from cableferry.daemon.loop import Daemon
+    from cableferry.daemon.metrics import Metrics
     from cableferry.schedulers.protocol import Scheduler
 
 
 def opened(config: "Config") -> "Daemon":
     from cableferry.daemon.config import scheme
     from cableferry.daemon.loop import Daemon
+    from cableferry.daemon.metrics import Metrics
 
-    return Daemon(config, scheme(config), scheduler(config))
+    metrics = Metrics(config)
+    return Daemon(config, scheme(config), scheduler(config, metrics), metrics)
 
 
-def scheduler(config: "Config") -> "Scheduler":
+def scheduler(config: "Config", metrics: "Metrics") -> "Scheduler":
     from cableferry.daemon import launch
     from cableferry.schedulers.local import Local
     from cableferry.schedulers.simulated import Simulated
@@ -27,7 +30,8 @@ def scheduler(config: "Config") -> "Scheduler":
     folder = Path(config.jobs_dir) / launch.RUNS
     match config.backend:
         case "slurm":
-            return Slurm(Place(folder, launch.prefix(config), config.command_seconds, config.cluster))
+            place = Place(folder, launch.prefix(config), config.command_seconds, config.cluster, metrics.commanded)
+            return Slurm(place)
         case "local":
             return Local(folder)
         case "simulate":

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-from cableferry.client.http import Reply
+from cableferry.client.http import Answered, Reply
 
 AGREES = timedelta(seconds=30)
 MOST = timedelta(days=1)
@@ -40,13 +40,13 @@ class Clock:
             self.offset = measured if abs(measured) > AGREES else timedelta(0)
 
 
-def skew_seconds(reply: Reply) -> float | None:
+def skew_seconds(reply: Reply | Answered) -> float | None:
     """How far the server is ahead of us, as far as a date in whole seconds tells."""
     told = _date(reply)
     return None if told is None else (told - _midpoint(reply)).total_seconds()
 
 
-def _midpoint(reply: Reply) -> datetime:
+def _midpoint(reply: Reply | Answered) -> datetime:
     return reply.sent_at + (reply.received_at - reply.sent_at) / 2
 
 
@@ -58,7 +58,7 @@ def _moment(text: str | None) -> datetime | None:
     return moment if moment is not None and moment.tzinfo else None
 
 
-def _date(reply: Reply) -> datetime | None:
+def _date(reply: Reply | Answered) -> datetime | None:
     try:
         moment = parsedate_to_datetime(reply.headers["date"])
     except (KeyError, ValueError):

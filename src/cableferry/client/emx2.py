@@ -9,7 +9,7 @@ from cableferry.client import answers, clock, verbs
 from cableferry.client.answers import Credential, Job, JobList, Transition, Worker
 from cableferry.client.artifacts import Artifacts
 from cableferry.client.caller import Caller
-from cableferry.client.http import Connection
+from cableferry.client.http import Answered, Connection, untold
 from cableferry.client.logs import Logs
 from cableferry.client.patience import Patience
 from cableferry.client.schemes import Scheme
@@ -160,6 +160,7 @@ def connect(
     scheme: Scheme,
     patience: Patience | None = None,
     pause: Callable[[float], object] = time.sleep,
+    told: Callable[[Answered], object] = untold,
 ) -> Emx2:
-    """A client of the server at an address."""
-    return Emx2(Caller(Connection(url), scheme, patience, pause))
+    """A client of the server at an address; whoever counts is `told` of every answer."""
+    return Emx2(Caller(Connection(url, told=told), scheme, patience, pause))

@@ -50,11 +50,32 @@ class Reply(msgspec.Struct, frozen=True):
     tries: int = 1
 
 
+class Answered(msgspec.Struct, frozen=True):
+    """How a request went, for whoever counts; without a status there was no answer."""
+
+    method: str
+    status: int | None
+    headers: Mapping[str, str]
+    sent_at: datetime
+    received_at: datetime
+
+    @property
+    def seconds(self) -> float:
+        return (self.received_at - self.sent_at).total_seconds()
+
+
+def untold(answered: Answered) -> None:
+    """For whoever does not count."""
+
+
 class Connection:
     """The pool of connections to one server; safe to use from several threads."""
 
-    def __init__(self, base_url: str, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self, base_url: str, most_bytes: int = MOST_BYTES, told: Callable[[Answered], object] = untold
+    ) -> None:
         self._base_url = base_url.rstrip("/")
+        self._tell = told
         self._most_bytes = most_bytes
         self._client = httpx2.Client(follow_redirects=False, limits=httpx2.Limits(max_connections=100))
 
@@ -72,7 +93,7 @@ class Connection:
         """The same with the body still to come."""
         sent_at = datetime.now(UTC)
         with (
-            self._told(),
+            self._told(request.method, sent_at),
             self._client.stream(
                 request.method,
                 self._base_url + request.target,
@@ -82,10 +103,12 @@ class Connection:
                 extensions={"sni_hostname": request.server_name} if request.server_name else {},
             ) as answer,
         ):
-            yield Streaming(answer, sent_at, self._most_bytes)
+            streaming = Streaming(answer, sent_at, self._most_bytes)
+            self._tell(Answered(request.method, streaming.status, streaming.headers, sent_at, streaming.received_at))
+            yield streaming
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _told(self, method: str, sent_at: datetime) -> Iterator[None]:
         """What the library says, in our words."""
         try:
             yield
@@ -94,6 +117,7 @@ class Connection:
         except httpx2.DecodingError as error:
             raise BadAnswer(f"the answer of {self._base_url} cannot be decoded: {error}") from error
         except httpx2.TransportError as error:
+            self._tell(Answered(method, None, {}, sent_at, datetime.now(UTC)))
             raise Unreachable(f"no answer from {self._base_url}: {_reason(error)}") from error
 
     def close(self) -> None:
@@ -108,7 +132,7 @@ class Streaming:
         self.headers = {name.lower(): value for name, value in answer.headers.items()}
         self._answer = answer
         self._most_bytes = most_bytes
-        self._times = (sent_at, datetime.now(UTC))
+        self.sent_at, self.received_at = sent_at, datetime.now(UTC)
 
     def pieces(self) -> Iterator[bytes]:
         """The body as it comes, however long it is: what came before a break is not held back."""
@@ -123,7 +147,7 @@ class Streaming:
             if size > self._most_bytes:
                 raise BadAnswer(f"the answer of {self._answer.url.host} is longer than {self._most_bytes} bytes")
             parts.append(part)
-        return Reply(self.status, self.headers, b"".join(parts), *self._times)
+        return Reply(self.status, self.headers, b"".join(parts), self.sent_at, self.received_at)
 
 
 def _length(body: bytes | Content) -> dict[str, str]:

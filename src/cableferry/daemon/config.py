@@ -82,6 +82,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     redact: tuple[str, ...] = ()
     collects: bool = True
     web: Web = Web()
+    metrics_file: str | None = None
+    metrics_port: int | None = None
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:

@@ -128,7 +128,8 @@ def _submitted(held: Held, seen: Seen) -> Decision:
         return _pushed(held, seen, ())
     match sighting.phase:
         case Phase.QUEUED | Phase.RUNNING | Phase.PUZZLING:
-            return _alive(msgspec.structs.replace(held, missing_since=None), seen, sighting)
+            found = held if held.missing_since is None else msgspec.structs.replace(held, missing_since=None)
+            return _alive(found, seen, sighting)
         case Phase.MISSING:
             return _missing(held, seen)
         case Phase.ENDED | Phase.GONE:
@@ -143,7 +144,8 @@ def _alive(held: Held, seen: Seen, sighting: Sighting) -> Decision:
             held = msgspec.structs.replace(held, told=State.RUNNING)
             where = "" if sighting.node is None else f" on {sighting.node}"
             reports.append(report(held, State.RUNNING, f"running{where}"))
-    held = msgspec.structs.replace(held, progress_offset=max(held.progress_offset, seen.offset))
+    if seen.offset > held.progress_offset:
+        held = msgspec.structs.replace(held, progress_offset=seen.offset)
     reports += _progress(held, seen)
     if sighting.phase is not Phase.RUNNING:
         held, remarks = _remarked(held, seen, sighting)

@@ -9,7 +9,7 @@ import structlog
 from cableferry.client.emx2 import Emx2
 from cableferry.client.errors import Trouble
 from cableferry.core.jobs import Cause
-from cableferry.daemon import launch
+from cableferry.daemon import launch, metrics
 from cableferry.daemon.collecting import outputs, walking
 from cableferry.daemon.collecting.outputs import Memory, Stored, What
 from cableferry.daemon.collecting.walking import Output, Tree
@@ -17,6 +17,7 @@ from cableferry.daemon.config import Config, Profile, Residence
 from cableferry.daemon.endings import Collected
 from cableferry.daemon.held import Held, Stop
 from cableferry.daemon.journal import Made
+from cableferry.daemon.metrics import Metrics
 from cableferry.daemon.outcomes import Outcome, Prepared, Uncollected, Unprepared
 from cableferry.daemon.staging import inputs
 from cableferry.daemon.staging.desk import Desk, Order, Site
@@ -37,10 +38,11 @@ _NO_BIND = frozenset(",:\\")
 class Errands:
     """For one worker at one server; `is_stopped` says whether a job is wanted no more."""
 
-    def __init__(self, config: Config, client: Emx2, is_stopped: Callable[[str], bool]) -> None:
+    def __init__(self, config: Config, client: Emx2, is_stopped: Callable[[str], bool], told: Metrics) -> None:
         self._config = config
         self._client = client
         self._is_stopped = is_stopped
+        self._metrics = told
         self._masks = redacting.compiled(config.redact)
         self._verified = Verified(Path(config.state_dir) / "verified.db")
         self._made = Made(Path(config.state_dir) / "journal.db")
@@ -50,7 +52,7 @@ class Errands:
     def stage(self, held: Held, profile: Profile) -> Outcome:
         where = launch.places(self._config, held)
         order = Order(held.inputs.encode(), where.input, launch.halfway(where))
-        staged = inputs.stage(self._desk(held), Site(self._roots(profile), self._config.web), order)
+        staged = inputs.stage(self._desk(held, "staged"), Site(self._roots(profile), self._config.web), order)
         match staged:
             case Staged(outside=places):
                 outside = tuple(map(str, places))
@@ -116,7 +118,7 @@ class Errands:
             masks=self._masks if role == "log" else (),
         )
         memory = Memory(self._made.known(name, role), lambda id_: self._made.note(name, role, id_))
-        outcome = outputs.collect(self._desk(held), what, tree, files, memory)
+        outcome = outputs.collect(self._desk(held, "stored"), what, tree, files, memory)
         match outcome:
             case Stored(artifact_id=id_):
                 return id_
@@ -125,8 +127,11 @@ class Errands:
             case Cancelled():
                 raise _NotHome(Failed(Cause.STORING, "storing: stopped", may_pass=True))
 
-    def _desk(self, held: Held) -> Desk:
-        return Desk(self._client.artifacts, self._verified, lambda: self._is_stopped(held.id))
+    def _desk(self, held: Held, direction: str) -> Desk:
+        def moved(count: int) -> None:
+            self._metrics.count(metrics.BYTES, count, direction=direction)
+
+        return Desk(self._client.artifacts, self._verified, lambda: self._is_stopped(held.id), moved)
 
     def _roots(self, profile: Profile) -> tuple[Path, ...]:
         """Where posix inputs may lie: a program of the host can read it all anyway, a container what it is shown."""

@@ -2,7 +2,7 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -63,13 +63,18 @@ class Journal(Generic[H, R]):
 
     def note(self, held: H, reports: Iterable[R] = ()) -> None:
         """Remember where a job is, together with what is to be told about it."""
+        self.note_all([(held, reports)])
+
+    def note_all(self, changes: Iterable[tuple[H, Iterable[R]]]) -> None:
+        """The same of many, all or nothing: one wait for the disk, whatever their number."""
         with self._db:
             self._db.execute("begin immediate")
-            self._db.execute("insert or replace into held values (?, ?)", (held.id, msgspec.json.encode(held)))
-            self._db.executemany(
-                "insert into outbox (job, body) values (?, ?)",
-                [(held.id, msgspec.json.encode(report)) for report in reports],
-            )
+            for held, reports in changes:
+                self._db.execute("insert or replace into held values (?, ?)", (held.id, msgspec.json.encode(held)))
+                self._db.executemany(
+                    "insert into outbox (job, body) values (?, ?)",
+                    [(held.id, msgspec.json.encode(report)) for report in reports],
+                )
 
     def outbox(self, most: int = 500) -> list[Entry[R]]:
         """What is to be told, in the order in which it happened."""
@@ -80,18 +85,26 @@ class Journal(Generic[H, R]):
         """The jobs about which something is still to be told."""
         return frozenset(job for (job,) in self._db.execute("select distinct job from outbox"))
 
-    def told(self, numbers: Iterable[int]) -> None:
+    def waiting(self) -> int:
+        """How much is still to be told."""
+        (count,) = self._db.execute("select count(*) from outbox").fetchone()
+        return int(count)
+
+    def told(self, numbers: Collection[int]) -> None:
+        if not numbers:
+            return
         with self._db:
             self._db.execute("begin immediate")
             self._db.executemany("delete from outbox where number = ?", [(number,) for number in numbers])
 
-    def forget(self, id: str) -> None:
+    def forget(self, *ids: str) -> None:
         with self._db:
             self._db.execute("begin immediate")
-            self._db.execute("delete from held where id = ?", (id,))
-            # zero comes behind the slash: all of this job's, and no other's
-            self._db.execute("delete from made where name > ? and name < ?", (f"{id}/", f"{id}0"))
-            self._db.execute("delete from outbox where job = ?", (id,))
+            for id_ in ids:
+                self._db.execute("delete from held where id = ?", (id_,))
+                # zero comes behind the slash: all of this job's, and no other's
+                self._db.execute("delete from made where name > ? and name < ?", (f"{id_}/", f"{id_}0"))
+                self._db.execute("delete from outbox where job = ?", (id_,))
 
     def fact(self, name: str, first: str) -> str:
         """A value that is what it was when it was first asked for."""

@@ -4,35 +4,36 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from types import MappingProxyType
 
-import msgspec
 import structlog
 
 from cableferry.client import emx2
-from cableferry.client.errors import Trouble
 from cableferry.client.patience import Patience
 from cableferry.client.schemes import Scheme
-from cableferry.daemon import errands, launch, progress, standing
+from cableferry.daemon import launch, metrics, progress, standing
 from cableferry.daemon.act import Hands, failed
-from cableferry.daemon.config import Config, profile_for
+from cableferry.daemon.config import Config, Profile, profile_for
 from cableferry.daemon.conversation import Conversation, Talked
 from cableferry.daemon.crew import Crew
 from cableferry.daemon.decide import Decision, Effect, Limits, Seen, decide
 from cableferry.daemon.errands import Errands
+from cableferry.daemon.exposing import Exposed
 from cableferry.daemon.held import Held, Stage, Stop
 from cableferry.daemon.holding import Holding
 from cableferry.daemon.journal import Journal
+from cableferry.daemon.metrics import Metrics, Now
 from cableferry.daemon.outcomes import Cancelled, Outcome, Uncollected, Unprepared, fold
+from cableferry.daemon.scribe import Scribe, Sent
 from cableferry.daemon.sole import Sole
 from cableferry.daemon.standing import Standing
-from cableferry.daemon.tailing import sending
-from cableferry.daemon.tailing.sending import Source
 from cableferry.daemon.tenure import Tenure
 from cableferry.daemon.upstreams.protocol import Give
-from cableferry.schedulers.protocol import Phase, Refused, Scheduler, Sighting, Snapshot, Ticket, Unknown
+from cableferry.schedulers.protocol import Accepted, Phase, Refused, Scheduler, Sighting, Snapshot, Ticket, Unknown
 from cableferry.wire.emx2.bodies import TransitionBody
 
 log = structlog.get_logger()
@@ -45,16 +46,12 @@ _CREW = 8
 _IDLE_LOOK_SECONDS = 30.0
 _WRITING = (Phase.RUNNING, Phase.ENDED, Phase.GONE)
 _LEAVING_SECONDS = 1.0
-_MOST_LOGS = 32
+# so late at most is a job's time seen to be up while no look succeeds
+_LIMITS_SECONDS = 5.0
+_UNSUBMITTED = (Stage.CLAIMED, Stage.READY)
+NOTHING_SEEN: Mapping[str, Sighting] = MappingProxyType({})
 # few tries: while they last nothing else is told
 _PATIENCE = Patience(tries=3, most_seconds=1)
-
-
-class Sent(msgspec.Struct, frozen=True):
-    """Logs as they stand after one batch, and the jobs that have more to say."""
-
-    sources: tuple[Source, ...] = ()
-    unfinished: frozenset[str] = frozenset()
 
 
 Message = Talked | Snapshot | Sent | tuple[str, Outcome] | None
@@ -63,7 +60,9 @@ Message = Talked | Snapshot | Sent | tuple[str, Outcome] | None
 class Daemon:
     """Everything that changes is changed by one thread, which waits for nobody: others look, talk and act for it."""
 
-    def __init__(self, config: Config, scheme: Scheme, scheduler: Scheduler) -> None:
+    def __init__(self, config: Config, scheme: Scheme, scheduler: Scheduler, counted: Metrics | None = None) -> None:
+        self._metrics = counted or Metrics(config)
+        self._exposed = Exposed(config, self._metrics)
         state = Path(config.state_dir)
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._sole = Sole(state, None if config.backend == "simulate" else Path(config.jobs_dir))
@@ -71,10 +70,10 @@ class Daemon:
         self._scheduler = scheduler
         self._journal = Journal(state / "journal.db", Held, TransitionBody)
         self._session = self._journal.fact("session", str(uuid.uuid4()))
-        self._holding = Holding(config, self._journal)
+        self._holding = Holding(config, self._journal, self._metrics.ended)
         self._stopping = threading.Event()
-        self._client = emx2.connect(config.server, scheme, _PATIENCE, self._stopping.wait)
-        self._errands = Errands(config, self._client, self._is_stopped)
+        self._client = emx2.connect(config.server, scheme, _PATIENCE, self._stopping.wait, self._metrics.answered)
+        self._errands = Errands(config, self._client, self._is_stopped, self._metrics)
         self._tenure = Tenure(config.worker_id)
         self._hands = Hands(config, scheduler, self._errands, self._may_submit)
         self._conversation = Conversation(config, self._client, self._session)
@@ -84,19 +83,21 @@ class Daemon:
         self._crew: Crew[Outcome] = Crew(_CREW, lambda name, outcome: self._inbox.put((name, outcome)))
         self._began = time.time()
         self._server_trouble: str | None = None
+        self._server_trouble_kind = ""
         self._scheduler_trouble: str | None = None
         # bringing bytes must not keep anybody from being submitted or stopped
         self._porters: Crew[Outcome] = Crew(_CREW, lambda name, outcome: self._inbox.put((name, outcome)))
-        self._scribe: Crew[Sent] = Crew(1, lambda name, sent: self._inbox.put(sent))
+        self._scribe = Scribe(self._errands, self._holding, self._inbox.put)
         self._acting: dict[str, str] = {}
-        self._watched: frozenset[str] = frozenset()
-        self._sent_at: dict[str, float] = {}
         self._is_sure = False
         self._is_awake = True
         self._troubles = 0
         self._claimed = 0
-        self._talk_due = self._look_due = self._pass_due = self._stand_due = 0.0
+        self._talk_due = self._look_due = self._pass_due = self._limits_due = self._stand_due = 0.0
+        self._known_limits: dict[tuple[str, str | None], Limits] = {}
         self._looked_at = 0.0
+        self._seen_at: float | None = None
+        self._heard_at: float | None = None
         self._strangers: frozenset[Ticket] = frozenset()
 
     def stop(self) -> None:
@@ -108,6 +109,7 @@ class Daemon:
         """Until it is stopped: neither a refusal nor silence of a server or a scheduler is a reason to go."""
         for processor in sorted({profile.processor for profile in self._config.profiles}):
             threading.Thread(target=self._listen, args=(processor,), daemon=True).start()
+        self._exposed.open()
         standing.notify("READY=1")
         while not self._stopping.is_set():
             self._begin(time.monotonic())
@@ -131,7 +133,7 @@ class Daemon:
 
     def _settle(self) -> None:
         """Until everything begun has been done and what follows from it as well."""
-        self._consider_all({})
+        self._consider(list(self._holding))
         while self._voice.busy or self._eyes.busy or self._crew.busy or self._porters.busy:
             self._take(self._inbox.get())
 
@@ -141,9 +143,12 @@ class Daemon:
         while self._crew.busy and (left := end - time.monotonic()) > 0:
             with contextlib.suppress(Empty):
                 self._take(self._inbox.get(timeout=left))
-        for crew in (self._voice, self._eyes, self._crew, self._porters, self._scribe):
+        for crew in (self._voice, self._eyes, self._crew, self._porters):
             crew.dismiss()
+        self._scribe.dismiss()
         self._stand()
+        self._exposed.write()
+        self._exposed.close()
         standing.notify("STOPPING=1")
         log.info("worker stopped", worker=self._config.worker_id, left_running=len(self._holding.ids()))
         self._client.close()
@@ -160,9 +165,12 @@ class Daemon:
             self._look()
         if now >= self._pass_due:
             self._pass_due = now + SOON_SECONDS
-            self._consider_all({})
-        if not self._scribe.busy and self._errands.has_logs and not self._troubles:
-            self._write(now)
+            self._consider(self._holding.restless())
+        if now >= self._limits_due:
+            self._limits_due = now + _LIMITS_SECONDS
+            self._consider(list(self._holding))
+        if not self._troubles:
+            self._scribe.begin(now)
         if now >= self._stand_due:
             self._stand_due = now + 2
             self._stand()
@@ -182,26 +190,6 @@ class Daemon:
             lambda why: Snapshot(False, now, trouble=why),
         )
 
-    def _write(self, now: float) -> None:
-        """Send what running jobs wrote, sooner of those that somebody watches."""
-        due = [held for held in self._holding if held.stage is Stage.STARTED and self._is_log_due(held.id, now)]
-        sources = [source for held in due[:_MOST_LOGS] for source in errands.sources_of(held)]
-        for held in due[:_MOST_LOGS]:
-            self._sent_at[held.id] = now
-        if sources:
-            self._scribe.take("logs", lambda: _sent(self._errands, sources), lambda why: Sent())
-
-    def _is_log_due(self, id_: str, now: float) -> bool:
-        return now - self._sent_at.get(id_, 0) >= sending.pause_seconds(id_ in self._watched)
-
-    def _wrote(self, sent: Sent) -> None:
-        for id_ in {source.job_id for source in sent.sources}:
-            held = self._holding.get(id_)
-            if held is not None and held.stage is Stage.STARTED:
-                self._holding.note(Decision(errands.with_sources(held, sent.sources)))
-            if id_ in sent.unfinished:
-                self._sent_at.pop(id_, None)
-
     def _may_submit(self) -> bool:
         return self._tenure.may_submit(time.monotonic())
 
@@ -218,8 +206,7 @@ class Daemon:
                 self._eyes.done("scheduler")
                 self._saw(message)
             case Sent():
-                self._scribe.done("logs")
-                self._wrote(message)
+                self._scribe.done(message)
             case (str(name), outcome):
                 self._crew.done(name)
                 self._porters.done(name)
@@ -237,7 +224,7 @@ class Daemon:
             log.info("server is back", worker=self._config.worker_id)
         self._troubles, self._server_trouble = 0, None
         self._errands.is_plain, self._errands.has_logs = talked.is_plain, talked.has_logs
-        self._watched = talked.got.watched
+        self._scribe.watched = talked.got.watched
         self._journal.told(talked.got.told)
         self._holding.recover(talked.mine, now)
         self._is_sure = self._holding.take(talked.got.claimed, now) and talked.displaced is None
@@ -245,14 +232,17 @@ class Daemon:
         if talked.displaced is not None:
             self._holding.leave_unsubmitted()
         self._claimed += len(talked.got.claimed)
+        self._metrics.count(metrics.CLAIMS, len(talked.got.claimed))
+        self._heard_at = time.monotonic()
         for held in self._holding.forget_told():
+            self._scribe.forget(held.id)
             self._crew.take(f"clean {held.id}", _cleaning(self._hands, held), lambda why: Cancelled())
         self._talk_due = time.monotonic() + talked.pause_seconds
-        self._consider_all({})
+        self._consider(self._holding.restless())
 
     def _bear(self, talked: Talked) -> None:
         """Go on without the server for a while."""
-        self._server_trouble = talked.trouble
+        self._server_trouble, self._server_trouble_kind = talked.trouble, talked.kind or "unknown"
         log.warning("server in trouble", worker=self._config.worker_id, reason=talked.trouble)
         self._troubles += 1
         self._talk_due = time.monotonic() + min(_MOST_TROUBLE_SECONDS, 2.0 ** min(self._troubles, 5))
@@ -269,8 +259,10 @@ class Daemon:
             else:
                 log.warning("scheduler in trouble", worker=self._config.worker_id, reason=snapshot.trouble)
         if snapshot.is_ok:
+            self._seen_at = self._looked_at
             self._end_orphans(snapshot)
-            self._consider_all(snapshot.jobs)
+            self._limits_due = time.monotonic() + _LIMITS_SECONDS
+            self._consider(list(self._holding), snapshot.jobs)
 
     def _look_seconds(self) -> float:
         """Sooner while jobs are young, since most that will go wrong goes wrong at once; seldom without any."""
@@ -298,6 +290,8 @@ class Daemon:
         # the job may have been let go meanwhile, and be here again as another attempt
         if held is None or held.name != name or held.stage is Stage.DONE:
             return
+        if isinstance(outcome, Accepted | Refused | Unknown):
+            self._metrics.submitted(outcome)
         if isinstance(outcome, Unprepared | Unknown | Uncollected | Refused):
             log.warning("job held up", job=held.id, reason=outcome.reason)
         ending = "" if held.end is None else str(held.end.ending)
@@ -305,30 +299,33 @@ class Daemon:
         retries = 0 if profile is None else profile.retries.get(ending, 0)
         self._apply(fold(held, outcome, time.time(), retries))
         if (new := self._holding.get(id_)) is not None:
-            self._consider(new, None)
+            self._consider([new])
         if new is not None and new.stage is Stage.SUBMITTED and held.stage is Stage.INTENT:
             self._look_due = min(self._look_due, time.monotonic() + SOON_SECONDS / 2)
 
-    def _consider_all(self, jobs: Mapping[str, Sighting]) -> None:
-        for held in self._holding:
-            self._consider(held, jobs.get(held.name))
+    def _consider(self, jobs: Sequence[Held], seen: Mapping[str, Sighting] = NOTHING_SEEN) -> None:
+        """Decide about each of them, note it all at once, and let what follows begin."""
+        while jobs:
+            decided = [(held, decide(held, self._seen(held, seen.get(held.name)))) for held in self._ours(jobs)]
+            self._apply(*(decision for _, decision in decided))
+            # who has come further may need something now
+            jobs = [then.held for held, then in decided if then.effect is None and then.held.stage is not held.stage]
+            seen = NOTHING_SEEN
 
-    def _consider(self, held: Held, sighting: Sighting | None) -> None:
-        if held.stage in (Stage.CLAIMED, Stage.READY) and not self._may_submit():
-            # another daemon may have it: it is neither begun nor ended before that is known
-            return
-        decision = decide(held, self._seen(held, sighting))
-        self._apply(decision)
-        if decision.effect is None and decision.held.stage is not held.stage:
-            self._consider(decision.held, None)
+    def _ours(self, jobs: Sequence[Held]) -> Sequence[Held]:
+        """Another daemon may have what is not submitted: it is neither begun nor ended before that is known."""
+        return jobs if self._may_submit() else [held for held in jobs if held.stage not in _UNSUBMITTED]
 
-    def _apply(self, decision: Decision) -> None:
-        self._holding.note(decision)
-        if (effect := decision.effect) is not None:
-            held = decision.held
-            self._acting[held.name] = held.id
-            crew = self._porters if effect in (Effect.PREPARE, Effect.COLLECT) else self._crew
-            crew.take(held.name, lambda: self._hands.perform(effect, held), lambda why: failed(effect, why))
+    def _apply(self, *decisions: Decision) -> None:
+        self._holding.note(*decisions)
+        for decision in decisions:
+            if decision.effect is not None:
+                self._act(decision.effect, decision.held)
+
+    def _act(self, effect: Effect, held: Held) -> None:
+        self._acting[held.name] = held.id
+        crew = self._porters if effect in (Effect.PREPARE, Effect.COLLECT) else self._crew
+        crew.take(held.name, lambda: self._hands.perform(effect, held), lambda why: failed(effect, why))
 
     def _seen(self, held: Held, sighting: Sighting | None) -> Seen:
         read = progress.Read((), held.progress_offset)
@@ -340,17 +337,19 @@ class Daemon:
         return Seen(time.time(), sighting, read.lines, read.offset, self._limits(held), is_busy)
 
     def _limits(self, held: Held) -> Limits:
-        config = self._config
-        profile = profile_for(config, held.processor, held.profile)
-        return Limits(
-            config.stop_seconds,
-            300 if profile is None else profile.submission_seconds,
-            0 if profile is None else profile.execution_seconds,
-            config.lost_seconds,
-            config.queue_report_seconds,
-        )
+        kind = held.processor, held.profile
+        if kind not in self._known_limits:
+            self._known_limits[kind] = _limits(self._config, profile_for(self._config, *kind))
+        return self._known_limits[kind]
 
     def _stand(self) -> None:
+        self._metrics.now = Now(
+            Counter(held.stage for held in self._holding),
+            self._seen_at,
+            self._heard_at,
+            self._journal.waiting(),
+            tuple(self._degraded()),
+        )
         said = Standing(
             self._config.worker_id,
             self._config.server,
@@ -364,6 +363,15 @@ class Daemon:
         standing.write(Path(self._config.state_dir), said)
         standing.notify("WATCHDOG=1")
         self._sole.refresh()
+
+    def _degraded(self) -> Iterator[tuple[str, str]]:
+        """What is in trouble, in words of which there are few."""
+        if self._server_trouble is not None:
+            yield "server", self._server_trouble_kind
+        if self._tenure.displaced is not None:
+            yield "server", "displaced"
+        if self._scheduler_trouble is not None:
+            yield "scheduler", "no-answer"
 
     def _listen(self, processor: str) -> None:
         """Wake the loop as soon as the server has a job; what it cannot give us anyway wakes it ever less often."""
@@ -379,14 +387,14 @@ class Daemon:
             self._stopping.wait(pause - TICK_SECONDS)
 
 
-def _sent(errands: Errands, sources: Sequence[Source]) -> Sent:
-    """Without an answer nothing has changed, and the same is sent again."""
-    try:
-        after = errands.send(sources)
-    except Trouble:
-        return Sent()
-    more = {new.job_id for old, new in zip(sources, after, strict=True) if sending.has_more(old, new)}
-    return Sent(tuple(after), frozenset(more))
+def _limits(config: Config, profile: Profile | None) -> Limits:
+    return Limits(
+        config.stop_seconds,
+        300 if profile is None else profile.submission_seconds,
+        0 if profile is None else profile.execution_seconds,
+        config.lost_seconds,
+        config.queue_report_seconds,
+    )
 
 
 def _cleaning(hands: Hands, held: Held) -> Callable[[], Outcome]:

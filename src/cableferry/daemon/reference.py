@@ -106,7 +106,12 @@ class ProfileSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parameters_schema_file: str | None = None
 
 
-SECTIONS = ("emx2", "worker", "slurm", "apptainer", "profiles", "inputs")
+class MetricsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    file: str | None = None
+    port: Annotated[int, Meta(ge=1, le=65535)] | None = None
+
+
+SECTIONS = ("emx2", "worker", "slurm", "apptainer", "profiles", "inputs", "metrics")
 S = TypeVar("S", bound=msgspec.Struct)
 
 
@@ -120,6 +125,7 @@ class File(msgspec.Struct, frozen=True):
     profiles: dict[tuple[str, str], ProfileSection]
     inputs: InputsSection
     buckets: dict[str, BucketSection]
+    metrics: MetricsSection
 
 
 def load(path: Path) -> Config:
@@ -135,6 +141,7 @@ def load(path: Path) -> Config:
         _section(path, "apptainer", table.get("apptainer"), ApptainerSection),
         dict(_profiles(path, table.get("profiles"))),
         *_inputs(path, table.get("inputs")),
+        _section(path, "metrics", table.get("metrics"), MetricsSection),
     )
     _refuse_unfit(path, file)
     return _config(path, file, tuple(_warnings(path, raw)))
@@ -220,6 +227,8 @@ def _split(path: Path, key: str) -> tuple[str, str]:
 def _refuse_unfit(path: Path, file: File) -> None:
     if _UNFIT.search(file.apptainer.tmp_dir):
         raise BadConfig(f"{path}: apptainer.tmp_dir may hold no comma, colon, percent sign or backslash")
+    if file.metrics.file is not None and not file.metrics.file.startswith("/"):
+        raise BadConfig(f"{path}: metrics.file is a whole path, from the root")
     try:
         redacting.compiled(file.worker.redact)
     except redacting.BadPattern as error:
@@ -258,6 +267,8 @@ def _config(path: Path, file: File, warnings: tuple[str, ...]) -> Config:
         posix_roots=None if worker.posix_roots is None else tuple(worker.posix_roots),
         redact=tuple(worker.redact),
         web=allowed.web(file.inputs, file.buckets, path.parent.absolute()),
+        metrics_file=file.metrics.file,
+        metrics_port=file.metrics.port,
         warnings=warnings,
     )
 

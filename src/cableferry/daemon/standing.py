@@ -6,9 +6,29 @@ from pathlib import Path
 
 import msgspec
 
-from cableferry.daemon.held import Held
+from cableferry.core.jobs import State
+from cableferry.daemon.held import Held, Stage, Stop
 
 FILE = "status.json"
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A held job without what its submitter said: that is nobody else's business, and may be long."""
+
+    id: str
+    name: str
+    folder: str
+    processor: str
+    profile: str | None
+    stage: Stage
+    told: State
+    called: str | None
+    claimed_at: float
+    submitted_at: float | None
+    started_at: float | None
+    stop: Stop | None
+    tries: int
+    remark: str | None
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -21,12 +41,14 @@ class Standing(msgspec.Struct, frozen=True):
     server_trouble: str | None = None
     scheduler_trouble: str | None = None
     displaced: str | None = None
-    jobs: list[Held] = []
+    jobs: list[Job] = []
 
 
-def shown(held: Held) -> Held:
-    """A job without what its submitter said: that is nobody else's business, and may be long."""
-    return msgspec.structs.replace(held, parameters="null", inputs="null", tails=())
+def shown(held: Held) -> Job:
+    return Job(
+        held.id, held.name, held.folder, held.processor, held.profile, held.stage, held.told, held.called,
+        held.claimed_at, held.submitted_at, held.started_at, held.stop, held.tries, held.remark,
+    )  # fmt: skip
 
 
 def write(state_dir: Path, standing: Standing) -> None:

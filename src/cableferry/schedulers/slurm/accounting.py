@@ -1,10 +1,11 @@
 """What sacct remembers of jobs, as far as a site keeps accounts at all."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
-from cableferry.schedulers.slurm import commands, rows
+from cableferry.schedulers.slurm import rows
+from cableferry.schedulers.slurm.commands import Ran
 from cableferry.schedulers.slurm.rows import Row
 
 ASK_AGAIN_SECONDS = 600.0
@@ -23,9 +24,9 @@ class Accounts(msgspec.Struct, frozen=True):
 class Accounting:
     """Asks sacct, and remembers for a while that a site has none."""
 
-    def __init__(self, site: tuple[str, ...], seconds: float) -> None:
+    def __init__(self, site: tuple[str, ...], run: Callable[[Sequence[str]], Ran]) -> None:
         self._site = site
-        self._seconds = seconds
+        self._run = run
         self._absent_until = 0.0
 
     def is_kept(self, now: float) -> bool:
@@ -44,7 +45,7 @@ class Accounting:
         if not self.is_kept(now):
             return Accounts(True)
         command = ("sacct", *self._site, "--noheader", "--parsable2", f"--format={rows.SACCT}", *which)
-        ran = commands.run(command, self._seconds)
+        ran = self._run(command)
         if ran.is_ok:
             return Accounts(True, tuple(rows.sacct(ran.out)))
         if _DISABLED in ran.err.lower():

@@ -3,7 +3,8 @@
 import contextlib
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -52,6 +53,18 @@ def run(command: Sequence[str], seconds: float) -> Ran:
             out, err = process.communicate()
             return Ran(None, _text(out), f"{command[0]} gave no answer in {seconds:g} s")
     return Ran(process.returncode, _text(out), _text(err))
+
+
+def told(command: Sequence[str], seconds: float, tell: Callable[[str, bool, float], object]) -> Ran:
+    """The same, for whoever counts: which program, whether it went well, how long it took."""
+    began = time.monotonic()
+    ran = run(command, seconds)
+    tell(command[0], ran.is_ok, time.monotonic() - began)
+    return ran
+
+
+def untold(program: str, is_ok: bool, seconds: float) -> None:
+    """For whoever does not count."""
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:

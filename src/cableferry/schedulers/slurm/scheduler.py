@@ -1,7 +1,7 @@
 """Jobs on a Slurm cluster, submitted, found, seen and cancelled by its own commands."""
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -21,18 +21,20 @@ from cableferry.schedulers.protocol import (
 )
 from cableferry.schedulers.slurm import commands, refusals, rows, runs, verdicts
 from cableferry.schedulers.slurm.accounting import Accounting, Accounts
+from cableferry.schedulers.slurm.commands import Ran
 from cableferry.schedulers.slurm.rows import Row
 
 _OVER_ALREADY = "Invalid job id specified"
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where the runs lie, how our jobs' names begin, and how long a command may take."""
+    """Where the runs lie, how our jobs' names begin, how long a command may take, and who is told of each."""
 
     folder: Path
     prefix: str
     seconds: float = 30
     cluster: str | None = None
+    told: Callable[[str, bool, float], object] = commands.untold
 
     @property
     def site(self) -> tuple[str, ...]:
@@ -44,7 +46,7 @@ class Slurm:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._accounting = Accounting(place.site, place.seconds)
+        self._accounting = Accounting(place.site, self._ask)
 
     def submit(self, order: Order) -> Submission:
         run = self._run(order.name)
@@ -52,7 +54,7 @@ class Slurm:
             runs.prepare(run, order)
         except OSError as error:
             return Refused(f"the run's folder {run} cannot be written: {error.strerror}", may_pass=True)
-        ran = commands.run(sbatch(order, run, self._place.site), self._place.seconds)
+        ran = self._ask(sbatch(order, run, self._place.site))
         if not ran.is_ok:
             return refusals.judged(ran)
         id_, _, cluster = ran.out.strip().partition(";")
@@ -61,7 +63,7 @@ class Slurm:
         return Accepted(Ticket(order.name, id_, cluster=cluster or None))
 
     def find(self, name: str, since: float) -> Found:
-        seen = commands.run(self._squeue(f"--name={name}"), self._place.seconds)
+        seen = self._ask(self._squeue(f"--name={name}"))
         if not seen.is_ok:
             return Found(False, (), seen.trouble)
         accounts = self._accounting.of_name(name, since, time.time())
@@ -72,7 +74,7 @@ class Slurm:
         return Found(accounts.is_ok, tickets, accounts.trouble)
 
     def sight(self, tickets: Collection[Ticket], now: float) -> Snapshot:
-        seen = commands.run(self._squeue(), self._place.seconds)
+        seen = self._ask(self._squeue())
         if not seen.is_ok:
             return Snapshot(False, now, trouble=seen.trouble)
         queued = {row.id: row for row in rows.squeue(seen.out)}
@@ -89,7 +91,7 @@ class Slurm:
     def cancel(self, ticket: Ticket, is_urgent: bool) -> bool:
         """By id and name, so that a neighbour who was given the same id is left alone; Slurm does the urging itself."""
         command = ("scancel", *self._place.site, f"--name={ticket.name}", ticket.called)
-        ran = commands.run(command, self._place.seconds)
+        ran = self._ask(command)
         return ran.is_ok or _OVER_ALREADY in ran.err
 
     def _over(self, ticket: Ticket, queued: Row | None, accounts: Accounts) -> Sighting:
@@ -108,7 +110,7 @@ class Slurm:
 
     def _shown(self, ticket: Ticket) -> Row | None:
         command = ("scontrol", *self._place.site, "--oneliner", "show", "job", ticket.called)
-        ran = commands.run(command, self._place.seconds)
+        ran = self._ask(command)
         row = rows.scontrol(ran.out) if ran.is_ok else None
         return row if row is not None and _is(row, ticket) and verdicts.is_over(row) else None
 
@@ -131,6 +133,9 @@ class Slurm:
             f"--format={rows.SQUEUE}",
             *which,
         )
+
+    def _ask(self, command: Sequence[str]) -> Ran:
+        return commands.told(command, self._place.seconds, self._place.told)
 
     def _run(self, name: str) -> Path:
         return self._place.folder / name
