@@ -191,6 +191,18 @@ def test_ctrl_c_ends_without_a_traceback(desk: Desk) -> None:
     assert (waiting.returncode, b"Traceback" in err) == (130, False)
 
 
+def test_a_worker_is_drained_and_resumed(desk: Desk) -> None:
+    with program.client(desk.server) as client:
+        client.register(RegisterBody("w8", "host", [Capability("echo", "small", 2)]))
+
+    drained = desk.ask("workers", "drain", "w8")
+    resumed = json.loads(desk.ask("workers", "resume", "w8", "--json").out)
+
+    assert "worker w8 takes no more jobs, and holds 0 jobs\n" == drained.out
+    assert (None, "w8") == (resumed["drained_at"], resumed["worker_id"])
+    assert [3, 0] == [desk.ask("workers", *asked).code for asked in (("drain", "nobody"), ("delete", "w8"))]
+
+
 def test_workers_are_listed_shown_and_removed(desk: Desk) -> None:
     with program.client(desk.server) as client:
         client.register(RegisterBody("w9", "host", [Capability("echo", "small", 2)]))

@@ -31,6 +31,7 @@ def a_full_worker(id: str) -> Claimable:
 
 
 W1, W2 = a_worker("w1"), a_worker("w2")
+DRAINED = {"drained_at": LONG_AGO, "drained_by": "user:mia"}
 QUIET = a_worker("w1", seen_at=LONG_AGO)
 SENTENCES = [
     (
@@ -47,6 +48,23 @@ SENTENCES = [
         a_situation(a_job(), W1, W2, claimable=[]),
         Code.NOT_OFFERED,
         "None of the 2 registered workers offers processor embed with profile gpu.",
+    ),
+    (
+        a_situation(a_job(), a_worker("w1", **DRAINED)),
+        Code.WORKERS_DRAINED,
+        "Worker w1 offering processor embed with profile gpu is being drained: it takes jobs again when somebody"
+        " lets it.",
+    ),
+    (
+        a_situation(a_job(), a_worker("w1", **DRAINED), a_worker("w2", **DRAINED)),
+        Code.WORKERS_DRAINED,
+        "All 2 live workers offering processor embed with profile gpu are being drained: they take jobs again when"
+        " somebody lets them.",
+    ),
+    (
+        a_situation(a_job(), a_worker("w1", **DRAINED), W2),
+        Code.WAITING,
+        "It waits for w2 to ask for work.",
     ),
     (
         a_situation(a_job(), QUIET),

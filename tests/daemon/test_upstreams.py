@@ -52,6 +52,22 @@ def test_a_report_is_told_until_the_server_has_judged_it(code: int, kind: str, i
     assert (7 in got.told, "j1" in got.stop) == (is_told, is_stopped)
 
 
+@pytest.mark.parametrize(("kind", "displaced"), [("session-revoked", "why"), ("drained", None)])
+def test_only_who_has_lost_its_place_stops_submitting(kind: str, displaced: str | None) -> None:
+    answer = b'{"reports": [], "no_claims": {"kind": "%s", "detail": "why"}}' % kind.encode()
+    with playing(Line(200, answer)) as script:
+        assert displaced == _synced(script).displaced
+
+
+def test_what_hinders_a_daemon_is_said() -> None:
+    with playing(Line(200, b'{"reports": []}')) as script:
+        with closing(emx2.connect(script.url, schemes.Unsigned("w1"), ONCE)) as client:
+            Synced(client, "w1", EXTENSIONS).exchange(Give((), (), 1, "no squeue\0" + "!" * 5000))
+        said = msgspec.json.decode(script.asked[0].body, type=SyncBody).trouble or ""
+
+    assert (True, 1000) == (said.startswith("no squeue!"), len(said))
+
+
 def test_no_more_is_said_at_once_than_a_server_takes_and_all_of_it_in_turn() -> None:
     holding = tuple(f"j{number}" for number in range(15_000))
     with playing(Line(200, b'{"reports": []}')) as script:

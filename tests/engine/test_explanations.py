@@ -7,7 +7,7 @@ from cableferry.core.jobs import Job, State
 from cableferry.core.workers import Offer
 from cableferry.engine import explain, workers
 from cableferry.wire.emx2 import remarks
-from tests.engine.world import World
+from tests.engine.world import World, a_speaker
 
 S = State
 
@@ -33,7 +33,7 @@ def test_whoever_offers_it_is_silent(world: World) -> None:
     world.register("w2", Offer("align"))
     job = world.create()
     world.clock.passes(minutes=6)
-    world.write(workers.heartbeat, world.rules, "w2", None)
+    world.write(workers.heartbeat, world.rules, a_speaker("w2", None))
 
     found = explained(world, job)
 

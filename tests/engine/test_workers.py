@@ -11,11 +11,11 @@ from cableferry.core.workers import Offer
 from cableferry.engine import workers
 from cableferry.store.tx import Tx
 from tests.core.specimens import a_session
-from tests.engine.world import World
+from tests.engine.world import World, a_speaker
 
 FIRST, SECOND = a_session("boot-0001"), a_session("boot-0002", "head-2", 17)
 
-CALLS = [workers.get, workers.delete, lambda tx, rules, id: workers.heartbeat(tx, rules, id, None)]
+CALLS = [workers.get, workers.delete, lambda tx, rules, id: workers.heartbeat(tx, rules, a_speaker(id))]
 
 
 def test_a_registered_worker_is_known_by_what_it_said(world: World) -> None:
@@ -42,7 +42,7 @@ def test_a_heartbeat_says_that_the_worker_lives(world: World) -> None:
     world.register()
     world.clock.passes(seconds=60)
 
-    world.write(workers.heartbeat, world.rules, "w1", None)
+    world.write(workers.heartbeat, world.rules, a_speaker("w1", None))
 
     assert world.clock.now == world.read(workers.get, world.rules, "w1").seen_at
 
@@ -111,7 +111,7 @@ def test_a_second_daemon_takes_over_when_the_first_one_has_been_silent(world: Wo
     known = world.read(workers.get, world.rules, "w1")
     assert (SECOND, world.clock.now) == (known.session, known.session_seen_at)
     with pytest.raises(Conflict, match="taken over by head-2") as refused:
-        world.write(workers.heartbeat, world.rules, "w1", FIRST.id)
+        world.write(workers.heartbeat, world.rules, a_speaker("w1", FIRST.id))
     assert Kind.SESSION_REVOKED is refused.value.kind
 
 
@@ -119,7 +119,7 @@ def test_a_daemon_that_beats_keeps_its_session(world: World) -> None:
     world.register("w1", session=FIRST)
     for _ in range(3):
         world.clock.passes(seconds=60)
-        world.write(workers.heartbeat, world.rules, "w1", FIRST.id)
+        world.write(workers.heartbeat, world.rules, a_speaker("w1", FIRST.id))
 
     with pytest.raises(Conflict):
         world.register("w1", session=SECOND)
@@ -139,7 +139,7 @@ def test_words_without_a_session_do_not_keep_one_alive(world: World) -> None:
     world.register("w1", session=FIRST)
     for _ in range(3):
         world.clock.passes(seconds=60)
-        world.write(workers.heartbeat, world.rules, "w1", None)
+        world.write(workers.heartbeat, world.rules, a_speaker("w1", None))
 
     assert SECOND == world.register("w1", session=SECOND).session
 
@@ -167,7 +167,7 @@ def test_a_beat_with_a_session_of_a_worker_that_keeps_none_counts_for_the_worker
     world.register()
     world.clock.passes(seconds=5)
 
-    world.write(workers.heartbeat, world.rules, "w1", FIRST.id)
+    world.write(workers.heartbeat, world.rules, a_speaker("w1", FIRST.id))
 
     known = world.read(workers.get, world.rules, "w1")
     assert (None, world.clock.now) == (known.session, known.seen_at)

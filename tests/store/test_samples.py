@@ -54,6 +54,20 @@ def test_old_samples_are_forgotten(store: Store) -> None:
     assert [(120, 2), (180, 3)] == _since(store, 0)
 
 
+def test_traffic_of_one_minute_is_one_sum_and_steps_are_summed(store: Store) -> None:
+    for seconds, received, sent in ((5, 1, 10), (59, 2, 20), (60, 4, 40), (400, 8, 80)):
+        now = START + timedelta(seconds=seconds)
+        store.write(lambda tx, now=now, r=received, s=sent: samples.count_traffic(At(tx, now), r, s))
+
+    def told(step: timedelta) -> list[tuple[int, int, int]]:
+        found = store.read(lambda tx: samples.traffic(tx, START, step))
+        return [(int((each.at - START).total_seconds()), each.received, each.sent) for each in found]
+
+    assert [(0, 3, 30), (60, 4, 40), (360, 8, 80)] == told(samples.STEP)
+    assert [(0, 7, 70), (300, 8, 80)] == told(timedelta(minutes=5))
+    assert 1 == store.write(lambda tx: samples.forget_traffic(tx, START + timedelta(seconds=60)))
+
+
 def test_what_is_kept_is_summed(store: Store) -> None:
     nothing = store.read(samples.kept)
     built = town.build(store)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from msgspec import Raw
 from msgspec.structs import replace
 
-from cableferry.core.workers import Offer
+from cableferry.core.workers import Offer, Signs
 from cableferry.store import workers
 from cableferry.store.tx import Store
 from tests.core.specimens import NOW, a_session, a_worker, seconds
@@ -54,6 +54,37 @@ def test_a_word_without_a_session_leaves_the_session_as_it_was(store: Store) -> 
     known = store.read(lambda tx: workers.get(tx, "w1"))
     assert known is not None
     assert NOW == known.session_seen_at < known.seen_at < datetime(2100, 1, 1, tzinfo=UTC)
+
+
+def test_what_a_request_told_of_a_worker_stays_but_for_its_trouble(store: Store) -> None:
+    told = [
+        Signs("field/1.2", seconds(-3), "no squeue"),
+        Signs("field/1.3", None, "no sinfo"),
+        Signs(None, seconds(2.5), None),
+    ]
+    store.write(lambda tx: workers.put(tx, a_worker("w1")))
+
+    known = []
+    for each in told:
+        store.write(lambda tx, signs=each: workers.seen(tx, "w1", None, signs))
+        known.append(store.read(lambda tx: workers.get(tx, "w1")))
+
+    assert told[0] == known[0].signs
+    assert Signs("field/1.3", seconds(-3), "no sinfo") == known[1].signs
+    assert Signs("field/1.3", seconds(2.5), None) == known[2].signs
+
+
+def test_a_worker_that_registers_again_stays_drained(store: Store) -> None:
+    store.write(lambda tx: (workers.put(tx, a_worker("w1")), workers.drain(tx, "emx2", "w1", NOW, "user:mia")))
+
+    store.write(lambda tx: workers.put(tx, a_worker("w1", hostname="head-2")))
+
+    known = store.read(lambda tx: workers.get(tx, "w1"))
+    assert ("head-2", NOW, "user:mia") == (known.hostname, known.drained_at, known.drained_by)
+    assert [0, 1] == [
+        store.write(lambda tx, pool=pool: workers.drain(tx, pool, "w1", None, None)) for pool in ("other", "emx2")
+    ]
+    assert None is store.read(lambda tx: workers.get(tx, "w1").drained_at)
 
 
 def test_forgiveness_moves_on_sessions_and_nothing_else(store: Store) -> None:

@@ -56,6 +56,11 @@ SEEDS: dict[int, tuple[str, ...]] = {
         "UPDATE upload_pieces SET md5 = 'bb'",
     ),
     10: ("INSERT INTO samples (pool, at, state, jobs) VALUES ('p', 60, 'ready', 1)",),
+    11: (
+        "UPDATE workers SET agent = 'a', clock_ahead = 1, trouble = 't', drained_at = 1, drained_by = 'user:mia'",
+        "INSERT INTO traffic (at, received, sent) VALUES (60, 1, 2)",
+        "INSERT INTO deeds (at, actor, what) VALUES (1, 'user:mia', 'signed in')",
+    ),
 }
 
 

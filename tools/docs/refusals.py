@@ -23,6 +23,11 @@ TOLD: dict[Kind, Told] = {
     Kind.DELETED_JOB: Told(
         (404,), "The job was there and somebody deleted it.", "A worker stops what it runs of it and forgets the job."
     ),
+    Kind.DRAINED: Told(
+        (200, 409),
+        "Somebody lets the worker take no more jobs; 200 in the answer to a daemon's cycle.",
+        "Go on with the jobs that it holds; `cableferry workers resume` lets it take jobs again.",
+    ),
     Kind.UNKNOWN_WORKER: Told(
         (404, 409),
         "The worker is not registered; 409 when it tries to claim.",

@@ -16,6 +16,7 @@ from cableferry.cli.commands import usage
 if TYPE_CHECKING:
     from cableferry.client.emx2 import Emx2
     from cableferry.client.schemes import Scheme
+    from cableferry.client.ui import Ui
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -97,6 +98,18 @@ def connected(target: Target, is_patient: bool = False) -> Iterator["Emx2"]:
 
     patience = Patience(tries=30 if is_patient else 4, most_seconds=5)
     client = emx2.connect(target.server or DEFAULT_SERVER, scheme(target), patience)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def managed(target: Target) -> Iterator["Ui"]:
+    """The same for what is asked besides the protocol."""
+    from cableferry.client import ui
+
+    client = ui.connect(target.server or DEFAULT_SERVER, scheme(target))
     try:
         yield client
     finally:

@@ -4,7 +4,7 @@ import click
 
 from cableferry.cli import connection, output
 from cableferry.cli.commands import command
-from cableferry.cli.connection import Target, connected
+from cableferry.cli.connection import Target, connected, managed
 
 _WORKER = click.argument("worker_id", metavar="WORKER")
 
@@ -54,4 +54,38 @@ def delete(target: Target, worker_id: str, as_json: bool) -> None:
         output.document({"worker_id": worker_id, "deleted": True})
 
 
-workers = click.Group("workers", commands=[list_, show, delete], help="See and remove workers.", no_args_is_help=True)
+@command(
+    "drain",
+    "Let a worker take no more jobs; what it holds goes on.",
+    "cableferry workers drain head-1",
+)
+@_WORKER
+@connection.options
+def drain(target: Target, worker_id: str, as_json: bool) -> None:
+    with managed(target) as client:
+        worker = client.drain(worker_id)
+    if as_json:
+        output.document(worker)
+    else:
+        jobs = "1 job" if worker.holds == 1 else f"{worker.holds} jobs"
+        click.echo(f"worker {output.text(worker.worker_id)} takes no more jobs, and holds {jobs}")
+
+
+@command("resume", "Let a drained worker take jobs again.", "cableferry workers resume head-1")
+@_WORKER
+@connection.options
+def resume(target: Target, worker_id: str, as_json: bool) -> None:
+    with managed(target) as client:
+        worker = client.resume(worker_id)
+    if as_json:
+        output.document(worker)
+    else:
+        click.echo(f"worker {output.text(worker.worker_id)} takes jobs again")
+
+
+workers = click.Group(
+    "workers",
+    commands=[list_, show, drain, resume, delete],
+    help="See, drain and remove workers.",
+    no_args_is_help=True,
+)

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from cableferry import __version__
 from cableferry.client import errors, http, patience, schemes
 from cableferry.client.clock import Clock
 from cableferry.client.errors import BadAnswer, Problem, Unreachable
@@ -20,6 +21,7 @@ from cableferry.wire.emx2 import VERSION
 
 Outcome = TypeVar("Outcome", Reply | Unreachable, Streaming | Reply | Unreachable)
 
+AGENT = f"cableferry/{__version__}"
 _PROBLEMS = msgspec.json.Decoder(Problem, strict=False)
 
 
@@ -133,6 +135,7 @@ class Caller:
         proof = schemes.headers(self.scheme, ask.method, ask.target, ask.body_hash, stamp)
         standing = {
             "Accept": "application/json",
+            "User-Agent": AGENT,
             "Content-Type": "application/json",
             "X-EMX2-API-Version": VERSION,
             "X-Request-Id": str(uuid.uuid4()),

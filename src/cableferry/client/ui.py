@@ -2,8 +2,15 @@
 
 from cableferry.client import verbs
 from cableferry.client.caller import Caller
+from cableferry.client.http import Connection
+from cableferry.client.schemes import Scheme
 from cableferry.client.verbs import Verbs
-from cableferry.wire.ui import PREFIX, bodies
+from cableferry.wire.ui import PREFIX, bodies, workers
+
+
+def connect(url: str, scheme: Scheme) -> "Ui":
+    """A client of the server at an address."""
+    return Ui(Caller(Connection(url), scheme))
 
 
 class Ui:
@@ -64,6 +71,14 @@ class Ui:
 
     def revoke_access_key(self, id: str) -> None:
         self._ask.delete(f"/access-keys/{verbs.part(id)}")
+
+    # workers, as a Manager
+
+    def drain(self, worker_id: str) -> workers.WorkerItem:
+        return verbs.read(self._ask.post(f"/workers/{verbs.part(worker_id)}/drain"), workers.WorkerItem)
+
+    def resume(self, worker_id: str) -> workers.WorkerItem:
+        return verbs.read(self._ask.post(f"/workers/{verbs.part(worker_id)}/resume"), workers.WorkerItem)
 
     # browsers
 

@@ -34,6 +34,7 @@ class Kind(StrEnum):
     ALREADY_CLAIMED = "already-claimed"
     NOT_OFFERED = "not-offered"
     NO_ROOM = "no-room"
+    DRAINED = "drained"
     ILLEGAL_MOVE = "illegal-move"
     STALE_LEASE = "stale-lease"
     ALREADY_ENDED = "already-ended"

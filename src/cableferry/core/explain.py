@@ -21,6 +21,7 @@ class Code(StrEnum):
     NOT_OFFERED = "not-offered"
     WORKERS_SILENT = "workers-silent"
     WORKERS_FULL = "workers-full"
+    WORKERS_DRAINED = "workers-drained"
     WAITING = "waiting"
     CLAIMED = "claimed"
     IN_SCHEDULER = "in-scheduler"
@@ -134,10 +135,13 @@ def _offered(seen: Queueing, lane: str, facts: dict[str, Fact]) -> Explanation:
             f"Worker {latest.id} offers {lane}{more}, but was last seen {ago} ago.",
             facts,
         )
-    free = [c for c in alive if _has_room(c, seen.lane)]
+    willing = [c for c in alive if c.worker.drained_at is None]
+    if not willing:
+        return _drained(alive[0].worker, len(alive), lane, facts)
+    free = [c for c in willing if _has_room(c, seen.lane)]
     if not free:
-        verb = "is" if len(alive) == 1 else "are"
-        who = f"Worker {alive[0].worker.id}" if len(alive) == 1 else f"All {len(alive)} live workers"
+        verb = "is" if len(willing) == 1 else "are"
+        who = f"Worker {willing[0].worker.id}" if len(willing) == 1 else f"All {len(willing)} live workers"
         return Explanation(Code.WORKERS_FULL, f"{who} offering {lane} {verb} full: it runs when one has room.", facts)
     names = ", ".join(c.worker.id for c in free[:3])
     queue = f", behind {_many(seen.ahead, 'job')} of its kind" if seen.ahead else ""
@@ -145,6 +149,16 @@ def _offered(seen: Queueing, lane: str, facts: dict[str, Fact]) -> Explanation:
         Code.WAITING,
         f"It waits for {names} to ask for work{queue}.",
         {**facts, "worker_id": free[0].worker.id},
+    )
+
+
+def _drained(worker: Worker, count: int, lane: str, facts: dict[str, Fact]) -> Explanation:
+    who = f"Worker {worker.id}" if count == 1 else f"All {count} live workers"
+    verb, takes, them = ("is", "it takes", "it") if count == 1 else ("are", "they take", "them")
+    return Explanation(
+        Code.WORKERS_DRAINED,
+        f"{who} offering {lane} {verb} being drained: {takes} jobs again when somebody lets {them}.",
+        {**facts, "worker_id": worker.id, "drained_by": worker.drained_by},
     )
 
 

@@ -36,8 +36,19 @@ class Session(msgspec.Struct, frozen=True, gc=False):
     started_at: datetime | None = None
 
 
+class Signs(msgspec.Struct, frozen=True, gc=False):
+    """What a worker's requests tell besides what they ask: its program, its clock, and what hinders it."""
+
+    agent: str | None = None
+    clock_ahead: timedelta | None = None
+    trouble: str | None = None
+
+
+NO_SIGNS = Signs()
+
+
 class Worker(msgspec.Struct, frozen=True):
-    """A registered claimant."""
+    """A registered claimant; one that is drained since some moment keeps its jobs and takes no more."""
 
     id: str
     pool: str
@@ -48,6 +59,9 @@ class Worker(msgspec.Struct, frozen=True):
     session: Session | None = None
     session_seen_at: datetime | None = None
     info: msgspec.Raw | None = None
+    signs: Signs = NO_SIGNS
+    drained_at: datetime | None = None
+    drained_by: str | None = None
 
 
 class Registration(msgspec.Struct, frozen=True):
@@ -57,6 +71,7 @@ class Registration(msgspec.Struct, frozen=True):
     hostname: str | None = None
     offers: tuple[Offer, ...] = ()
     session: Session | None = None
+    signs: Signs = NO_SIGNS
 
 
 class Speaker(msgspec.Struct, frozen=True, gc=False):
@@ -69,6 +84,7 @@ class Speaker(msgspec.Struct, frozen=True, gc=False):
     session: str | None
     actor: str
     remarks: msgspec.Raw | None = None
+    signs: Signs = NO_SIGNS
 
 
 class Load(msgspec.Struct, frozen=True, gc=False):
@@ -113,6 +129,15 @@ def check_claim(job: Job, worker: Worker, loads: Collection[Load]) -> None:
             f"worker {worker.id} has reached its max_concurrent_jobs limit for processor {job.processor}:"
             " finish a job or register a higher limit",
             Kind.NO_ROOM,
+        )
+
+
+def check_drained(worker: Worker) -> None:
+    """Refuse a claim of a worker that is to take no more jobs."""
+    if worker.drained_at is not None:
+        raise Conflict(
+            f"worker {worker.id} is being drained by {worker.drained_by}: it takes jobs again when somebody lets it",
+            Kind.DRAINED,
         )
 
 

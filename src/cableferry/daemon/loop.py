@@ -176,7 +176,7 @@ class Daemon:
             self._stand()
 
     def _talk(self, room: int) -> None:
-        give = Give(tuple(self._journal.outbox()), self._holding.ids(), room)
+        give = Give(tuple(self._journal.outbox()), self._holding.ids(), room, self._scheduler_trouble)
         is_sure, self._is_sure = self._is_sure, False
         self._voice.take("server", lambda: self._conversation.exchange(give, is_sure), lambda why: Talked(trouble=why))
 

@@ -13,4 +13,4 @@ class Contract(Protocol):
 
 
 ROLL_CALL: tuple[Contract, ...] = (emx2, opeva, ui, graphql, s3, uploads)
-MECHANISM = ("contracts", "denials", "dispositions", "endpoint", "problems", "resumable")
+MECHANISM = ("contracts", "denials", "dispositions", "endpoint", "noting", "problems", "resumable")

@@ -19,8 +19,11 @@ _MOST_AHEAD = 1000
 
 def job(tx: Tx, rules: Rules, id: str, waiting_in: Callable[[Job], Waiting]) -> Explanation:
     """`waiting_in` reads what the scheduler says out of what the worker said, as the contract writes it."""
-    job = jobs.get(tx, rules, id)
-    known = registered.of_pool(tx, rules.pool)
+    return of(tx, rules, jobs.get(tx, rules, id), registered.of_pool(tx, rules.pool), waiting_in)
+
+
+def of(tx: Tx, rules: Rules, job: Job, known: list[Worker], waiting_in: Callable[[Job], Waiting]) -> Explanation:
+    """The same of a job at hand, with every worker of its contract."""
     return explain.explain(
         Situation(
             job=job,

@@ -86,6 +86,7 @@ def history(tx: Tx, rules: Rules, id: str, after: int = 0, most: int = 10_000) -
 def claim(tx: Tx, rules: Rules, id: str, speaker: Speaker) -> Job:
     """Lease a ready job to a worker that offers to run it and has room."""
     worker = registered.claimant(tx, rules, speaker)
+    workers.check_drained(worker)
     job = lock(tx, rules, id)
     workers.check_ready(job)
     workers.check_claim(job, worker, queue.loads_of(tx, worker))
@@ -93,8 +94,10 @@ def claim(tx: Tx, rules: Rules, id: str, speaker: Speaker) -> Job:
 
 
 def claim_many(tx: Tx, rules: Rules, speaker: Speaker, most: int) -> list[Job]:
-    """Lease up to `most` jobs over all that a worker offers, by priority, then age."""
+    """Lease up to `most` jobs over all that a worker offers, by priority, then age; to one that is drained, none."""
     worker = registered.claimant(tx, rules, speaker)
+    if worker.drained_at is not None:
+        return []
     jobs = queue.claimable(tx, rules, worker, most)
     return moving.move(tx, rules, [moves.claimed(job, speaker, rules.timeouts, tx.now) for job in jobs])
 

@@ -9,10 +9,11 @@ import msgspec
 from cableferry.core import workers
 from cableferry.core.jobs import State
 from cableferry.core.policy import Rules
+from cableferry.engine import waiting
 from cableferry.store import lanes, samples
 from cableferry.store import workers as registered
 from cableferry.store.lanes import Tally
-from cableferry.store.samples import Kept, Sample
+from cableferry.store.samples import Kept, Sample, Traffic
 from cableferry.store.tx import Tx
 
 SAMPLES_KEPT = timedelta(days=8)
@@ -33,6 +34,8 @@ class Overview(msgspec.Struct, frozen=True):
     kept: Kept
     history: Sequence[Sample]
     step: timedelta
+    traffic: Sequence[Traffic]
+    oldest: Mapping[str, datetime]
 
 
 def overview(tx: Tx, rules: Rules, span: timedelta) -> Overview:
@@ -48,6 +51,8 @@ def overview(tx: Tx, rules: Rules, span: timedelta) -> Overview:
         kept=samples.kept(tx),
         history=earlier,
         step=step,
+        traffic=samples.traffic(tx, tx.now - span, step),
+        oldest=_oldest(tx, rules),
     )
 
 
@@ -55,6 +60,22 @@ def history(tx: Tx, rules: Rules, span: timedelta) -> tuple[Sequence[Sample], ti
     """How many jobs there were in each state, and how far apart in time these numbers are."""
     step = step_of(span)
     return samples.since(tx, rules.pool, tx.now - span, step), step
+
+
+def _oldest(tx: Tx, rules: Rules) -> dict[str, datetime]:
+    """Since when the oldest job of each processor waits, of those with the longest queues."""
+    found: dict[str, datetime] = {}
+    for tally in waiting.longest(tx, rules)[: waiting.MOST_LANES]:
+        since = lanes.oldest_of(tx, rules.pool, (tally.processor, tally.profile))
+        if since is not None:
+            found[tally.processor] = min(since, found.get(tally.processor, since))
+    return found
+
+
+def count_traffic(tx: Tx, received: int, sent: int) -> None:
+    """Note how many bytes of files came and went."""
+    samples.count_traffic(tx, received, sent)
+    samples.forget_traffic(tx, tx.now - SAMPLES_KEPT)
 
 
 def step_of(span: timedelta) -> timedelta:

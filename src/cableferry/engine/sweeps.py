@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from cableferry.core.policy import Rules
-from cableferry.engine import resolving, sessions, uploads
+from cableferry.engine import deeds, resolving, sessions, uploads
 from cableferry.store import answers, nonces, pulse
 from cableferry.store import jobs as rows
 from cableferry.store import logs as log_rows
@@ -51,10 +51,11 @@ def resolve_offline(tx: Tx, rules: Rules, tolerance: timedelta, most: int = WORK
 
 
 def purge(tx: Tx) -> int:
-    """Forget nonces, answers, tombstones and sessions that can no longer matter; return how many."""
+    """Forget nonces, answers, tombstones, sessions and deeds that can no longer matter; return how many."""
     gone = nonces.purge(tx, tx.now - NONCES_KEPT, FORGOTTEN_AT_ONCE)
     gone += answers.purge(tx, tx.now - ANSWERS_KEPT, FORGOTTEN_AT_ONCE)
     gone += sessions.purge(tx)
+    gone += deeds.forget(tx)
     log_rows.forget_watches(tx)
     return gone + rows.forget_tombstones(tx, tx.now - TOMBSTONES_KEPT)
 

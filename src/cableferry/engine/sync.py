@@ -1,6 +1,7 @@
 """One daemon cycle in one round trip: heartbeat and reports in, stops and claims out."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import ParamSpec
 
 import msgspec
 
@@ -15,6 +16,8 @@ from cableferry.store import jobs as rows
 from cableferry.store import logs as log_rows
 from cableferry.store import workers as worker_rows
 from cableferry.store.tx import Tx
+
+P = ParamSpec("P")
 
 
 class Cycle(msgspec.Struct, frozen=True):
@@ -48,9 +51,10 @@ def sync(tx: Tx, rules: Rules, cycle: Cycle) -> Synced:
     """Reports are taken even from a daemon whose session was taken over; claims are not."""
     speaker = cycle.speaker
     worker = registered.get(tx, rules, speaker.worker)
-    no_claims = _session_refusal(worker, speaker.session)
+    no_claims = _refusal(workers.check_session, worker, speaker.session)
     if no_claims is None:
-        worker_rows.seen(tx, worker.id, speaker.session if worker.session else None)
+        worker_rows.seen(tx, worker.id, speaker.session if worker.session else None, speaker.signs)
+        no_claims = _refusal(workers.check_drained, worker)
     outcomes = jobs.report_many(tx, rules, cycle.reports) if cycle.reports else []
     stops = _stops(tx, cycle, outcomes)
     claimed = []
@@ -60,9 +64,9 @@ def sync(tx: Tx, rules: Rules, cycle: Cycle) -> Synced:
     return Synced(outcomes, stops, claimed, no_claims, watched)
 
 
-def _session_refusal(worker: workers.Worker, session: str | None) -> Refusal | None:
+def _refusal(check: Callable[P, None], *args: P.args, **named: P.kwargs) -> Refusal | None:
     try:
-        workers.check_session(worker, session)
+        check(*args, **named)
     except Refusal as refusal:
         return refusal
     return None

@@ -28,6 +28,9 @@ def register(tx: Tx, rules: Rules, said: Registration) -> Worker:
         session=said.session or (known.session if known else None),
         session_seen_at=tx.now if said.session else known.session_seen_at if known else None,
         info=known.info if known else None,
+        signs=said.signs,
+        drained_at=known.drained_at if known else None,
+        drained_by=known.drained_by if known else None,
     )
     rows.put(tx, worker)
     tx.announce(News("worker", worker.id, "registered"))
@@ -43,11 +46,11 @@ def hear(tx: Tx, rules: Rules, id: str, info: msgspec.Raw | None = None) -> None
     rows.heard(tx, rules.pool, id, info, due_at)
 
 
-def heartbeat(tx: Tx, rules: Rules, id: str, session: str | None) -> Worker:
+def heartbeat(tx: Tx, rules: Rules, speaker: Speaker) -> Worker:
     """Note that a registered worker lives."""
-    worker = get(tx, rules, id)
-    workers.check_session(worker, session)
-    rows.seen(tx, id, session if worker.session else None)
+    worker = get(tx, rules, speaker.worker)
+    workers.check_session(worker, speaker.session)
+    rows.seen(tx, worker.id, speaker.session if worker.session else None, speaker.signs)
     return worker
 
 
@@ -75,6 +78,22 @@ def find(tx: Tx, rules: Rules) -> list[Worker]:
 def holding(tx: Tx, id: str) -> list[str]:
     """The ids of the jobs that a worker holds, the oldest first."""
     return [held.id for held in job_rows.held_by(tx, id)]
+
+
+def drain(tx: Tx, rules: Rules, id: str, actor: str) -> Worker:
+    """Let a worker take no more jobs; what it holds goes on. Whoever asks twice is not noted twice."""
+    if get(tx, rules, id).drained_at is None:
+        rows.drain(tx, rules.pool, id, tx.now, actor)
+        tx.announce(News("worker", id, "drained"))
+    return get(tx, rules, id)
+
+
+def resume(tx: Tx, rules: Rules, id: str) -> Worker:
+    """Let a worker take jobs again."""
+    if get(tx, rules, id).drained_at is not None:
+        rows.drain(tx, rules.pool, id, None, None)
+        tx.announce(News("worker", id, "resumed"))
+    return get(tx, rules, id)
 
 
 def delete(tx: Tx, rules: Rules, id: str) -> None:

@@ -103,7 +103,7 @@ def create_app(
     traces = Traces(settings.otel) if settings.otel.endpoint else None
     beside = configured.beside(settings, opened)
     depot = keeping.depot(settings, opened, kept)
-    services = configured.services(settings, trust, depot, beside, sources)
+    services = configured.services(settings, trust, depot, beside, configured.About(sources, numbers.sweeps))
     routes = Routes(_dialects(services, extra_endpoints))
     polling = Polls(opened, live, settings.emx2.long_poll_seconds)
     runner = Runner(opened, polling, trust.vault)
@@ -162,7 +162,8 @@ class Resident(msgspec.Struct, frozen=True):
     def _chores(self) -> Iterator[Coroutine[None, None, None]]:
         settings = self.settings
         chores = background.roll_call(configured.pools(settings), settings.timeouts.sweep_seconds)
-        yield background.run(chores, self.store, self.numbers, [self._collection()])
+        kept_up = [self._collection(), errands.traffic(self.store, self.numbers)]
+        yield background.run(chores, self.store, self.numbers, kept_up)
         yield stowing.run(self.store, self.depot.blobs, configured.rules(settings), configured.stowing(settings))
         for each in self.beside.values():
             yield each.show()

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -95,11 +96,12 @@ async def _once(sweep: Sweep, store: Store, metrics: Metrics) -> int:
 
 async def _tried(name: str, work: Awaitable[T], metrics: Metrics) -> T | None:
     """What it gave; one that fails is tried again when its time comes."""
+    started = time.perf_counter()
     try:
         done = await work
     except Exception:
         log.exception("sweep failed", sweep=name)
-        metrics.swept(name, "failed")
+        metrics.swept(name, "failed", time.perf_counter() - started)
         return None
-    metrics.swept(name, "done")
+    metrics.swept(name, "done", time.perf_counter() - started, done if isinstance(done, int) else 0)
     return done

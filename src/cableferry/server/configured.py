@@ -1,6 +1,6 @@
 """From settings to what the engine and the dialects are configured with."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
 import msgspec
@@ -25,16 +25,24 @@ from cableferry.server.settings import LimitsSection, RetentionSection, Settings
 from cableferry.server.stowing import Stowing
 from cableferry.store.tx import Store
 from cableferry.wire.emx2 import words
+from cableferry.wire.ui.overviews import SweepItem
+
+
+class About(msgspec.Struct, frozen=True):
+    """What the server tells of itself: where its settings came from, and what it did lately without being asked."""
+
+    sources: Mapping[str, str] = {}
+    sweeps: Callable[[], Sequence[SweepItem]] = tuple
 
 
 def services(
-    settings: Settings, trust: Trust, depot: Depot, beside: Mapping[str, Served], sources: Mapping[str, str]
+    settings: Settings, trust: Trust, depot: Depot, beside: Mapping[str, Served], about: About
 ) -> Mapping[str, object]:
     """What each dialect's endpoints are given, by the dialect's name; one that is given nothing is not served."""
     resuming = resumption(settings, depot)
     always = {
         "emx2": contract(settings, trust, depot, resuming),
-        "ui": desk(settings, depot.store, trust, sources),
+        "ui": desk(settings, depot.store, trust, about),
         "s3": Gateway(depot, settings.artifacts.upload_limit_bytes, resuming.limit_bytes, resuming.lifetime),
         "graphql": {name: rules.pool for name, rules in contracts(settings).items()},
         "uploads": resuming,
@@ -65,7 +73,7 @@ def resumption(settings: Settings, depot: Depot) -> Resumption:
     )
 
 
-def desk(settings: Settings, store: Store, trust: Trust, sources: Mapping[str, str]) -> Desk:
+def desk(settings: Settings, store: Store, trust: Trust, about: About) -> Desk:
     auth = settings.auth
     return Desk(
         store=store,
@@ -74,8 +82,9 @@ def desk(settings: Settings, store: Store, trust: Trust, sources: Mapping[str, s
         patience=Patience(auth.login_attempts, timedelta(seconds=auth.login_delay_seconds)),
         idle=timedelta(hours=auth.session_hours),
         seal=trust.vault.seal,
-        configuration=effective.effective(settings, sources),
+        configuration=effective.effective(settings, about.sources),
         first_token=trust.first_token,
+        sweeps=about.sweeps,
     )
 
 

@@ -18,6 +18,7 @@ from cableferry.server.exchange import Reply, Request
 from cableferry.store import lanes
 from cableferry.store.lanes import Tally
 from cableferry.store.tx import Tx
+from cableferry.wire.ui.overviews import SweepItem
 
 Name = Literal[
     "cableferry_request_seconds",  # time to answer a request, by route, method and status; long polls wait here too
@@ -30,6 +31,8 @@ Name = Literal[
     "cableferry_commit_seconds",  # time until a commit was on disk
     "cableferry_clock_skew_seconds",  # how far a worker's clock is ahead of ours, at its latest request
     "cableferry_sweeps",  # runs of each sweep, by outcome
+    "cableferry_received_bytes",  # bytes of files that came, whatever became of them
+    "cableferry_sent_bytes",  # bytes of files that were asked for and found
 ]
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)
@@ -43,6 +46,13 @@ class Observed(msgspec.Struct, frozen=True):
     tallies: Mapping[str, list[Tally]]
     oldest_ready: datetime | None
     now: datetime
+
+
+class Traffic(msgspec.Struct, frozen=True):
+    """Bytes of files that came and went since this process began."""
+
+    received: int = 0
+    sent: int = 0
 
 
 class Latencies(Collector):
@@ -103,12 +113,18 @@ class Metrics:
             _named("cableferry_clock_skew_seconds"), "Clock ahead of ours.", ["worker"], registry=registry
         )
         self._sweeps = Counter(_named("cableferry_sweeps"), "Sweeps.", ["sweep", "outcome"], registry=registry)
+        self._received = Counter(_named("cableferry_received_bytes"), "Bytes of files that came.", registry=registry)
+        self._sent = Counter(_named("cableferry_sent_bytes"), "Bytes of files that went.", registry=registry)
         self._clocks: dict[str, tuple[bytes, float]] = {}
+        self._runs: dict[str, SweepItem] = {}
+        self.traffic = Traffic()
 
     def answered(self, request: Request, reply: Reply) -> None:
         route = request.route.template if request.route else "none"
         method = request.method if request.route else "any"
         self._latencies.observe((route, method, reply.status), time.perf_counter() - request.started)
+        if request.is_stream or reply.streamed is not None:
+            self._carried(request.streamed_bytes, reply.streamed.size_bytes if reply.streamed else 0)
         if reply.kind is not None:
             self._refusals.labels(reply.kind).inc()
         elif request.worker is not None and reply.status < 300:
@@ -118,8 +134,23 @@ class Metrics:
         self._units.observe(units)
         self._commits.observe(seconds)
 
-    def swept(self, sweep: str, outcome: Literal["done", "failed"]) -> None:
+    def swept(self, sweep: str, outcome: Literal["done", "failed"], seconds: float = 0.0, did: int = 0) -> None:
         self._sweeps.labels(sweep, outcome).inc()
+        now, before = datetime.now(UTC), self._runs.get(sweep)
+        runs, in_all = (before.runs, before.did_in_all) if before else (0, 0)
+        failed_at = before.failed_at if before else None
+        self._runs[sweep] = SweepItem(
+            sweep, now, round(seconds, 4), did, runs + 1, in_all + did, now if outcome == "failed" else failed_at
+        )
+
+    def sweeps(self) -> list[SweepItem]:
+        """The latest run of each sweep."""
+        return [self._runs[name] for name in sorted(self._runs)]
+
+    def _carried(self, received: int, sent: int) -> None:
+        self._received.inc(received)
+        self._sent.inc(sent)
+        self.traffic = Traffic(self.traffic.received + received, self.traffic.sent + sent)
 
     def _heard(self, worker: str, timestamp: bytes | None) -> None:
         """Kept as it came and read at the next scrape; a made-up name gets no label of its own for ever."""

@@ -1,8 +1,10 @@
 """Rows of a job's history: one per move and one per report that moved nothing."""
 
 from collections.abc import Collection
+from datetime import datetime
 from datetime import timedelta as _span
 
+import msgspec
 from msgspec import Raw
 
 from cableferry.core.jobs import Cause, Job, Payload, State, Transition
@@ -32,6 +34,23 @@ _REPORTS_OF = statement(
     f"""SELECT {COLUMNS} FROM transitions WHERE job_key = ? AND attempt = ? AND new = ?
     ORDER BY seq DESC LIMIT 100""",
 )
+_RECENT = statement(
+    "recent_transitions",
+    f"""SELECT {", ".join(f"t.{name}" for name in _HISTORY)} FROM transitions t
+    WHERE t.at >= ? AND (t.at, t.job_key, t.seq) < (?, ?, ?)
+    AND EXISTS (SELECT 1 FROM jobs j WHERE j.key = t.job_key AND j.pool = ?)
+    AND (CAST(? AS TEXT) IS NULL OR t.actor = ?) AND (CAST(? AS TEXT) IS NULL OR t.new = ?)
+    ORDER BY t.at DESC, t.job_key DESC, t.seq DESC LIMIT ?""",
+)
+
+
+class Sought(msgspec.Struct, frozen=True):
+    """Since which moment, before which place in all histories together, by whom, and to which state."""
+
+    since: datetime
+    before: tuple[int, ...] = (2**62, 2**62, 2**62)
+    actor: str | None = None
+    state: State | None = None
 
 
 def record(tx: Tx, transitions: Collection[Transition]) -> None:
@@ -45,6 +64,18 @@ def of_job(tx: Tx, job_key: int, after: int, most: int) -> list[Transition]:
 def reports(tx: Tx, job: Job, state: State) -> list[Transition]:
     """The latest reports of one state in the job's present attempt, newest first."""
     return [transition_of(row) for row in tx.all(_REPORTS_OF, (job.key, job.attempt, state.value))]
+
+
+def recent(tx: Tx, pool: str, sought: Sought, most: int) -> list[Transition]:
+    """Of all jobs together, the latest first."""
+    to = sought.state and sought.state.value
+    params = (micros(sought.since), *sought.before, pool, sought.actor, sought.actor, to, to, most)
+    return [transition_of(row) for row in tx.all(_RECENT, params)]
+
+
+def place(of: Transition) -> tuple[int, int, int]:
+    """Where it stands among all histories together."""
+    return micros(of.at) or 0, of.job_key, of.seq
 
 
 def _history_row(t: Transition) -> Row:

@@ -91,6 +91,11 @@ _OVERDUE = statement(
 _FORGIVE = statement(
     "forgive_silence", "UPDATE jobs SET due_at = due_at + ?, ends_by = ends_by + ? WHERE due_at IS NOT NULL"
 )
+_ENDED_BY = statement(
+    "jobs_ended_by_worker",
+    """SELECT (ended_at - CAST(? AS BIGINT)) / CAST(? AS BIGINT), state, count(*) FROM jobs
+    WHERE worker = ? AND ended_at >= ? GROUP BY 1, 2""",
+)
 _DELETE = statement("job_deleted", "DELETE FROM jobs WHERE key = ? AND revision = ?")
 _BURY = statement(
     "tombstone_added",
@@ -178,6 +183,13 @@ def save(tx: Tx, changes: Collection[tuple[Job, Job]]) -> int:
 def touch(tx: Tx, job: Job) -> int:
     """Note when a job was heard of and is due, if it still is as it was; return how many were."""
     return tx.run(_TOUCH, (micros(job.touched_at), micros(job.due_at), job.key, job.revision))
+
+
+def ended_by(tx: Tx, worker: str, since: datetime, step: _span) -> list[tuple[int, State, int]]:
+    """In which step since a moment how many jobs of a worker came to which end."""
+    start = micros(since)
+    rows = tx.all(_ENDED_BY, (start, step // _span(microseconds=1), worker, start))
+    return [(place, State(state), count) for place, state, count in rows]
 
 
 def loads(tx: Tx, worker: str) -> list[Load]:

@@ -8,7 +8,7 @@ import msgspec
 from cableferry.core.jobs import HELD, Filter, State
 from cableferry.core.paging import Page
 from cableferry.core.workers import Lane
-from cableferry.store.tx import Row, Tx, moment, statement
+from cableferry.store.tx import Row, Statement, Tx, moment, statement
 
 _STATES = {state.value: state for state in State}
 _NO_LANE: Lane = ("", None)
@@ -34,6 +34,12 @@ _TWO_LANES_PAGE = statement(
 _QUEUE_PAGE = statement("queue_page", _QUEUE + _IN_ORDER + " OFFSET ?")
 _QUEUE_OF_PROFILE_PAGE = statement("queue_page_of_profile", _QUEUE + " AND profile = ?" + _IN_ORDER + " OFFSET ?")
 
+# whatever worker a lane's jobs are kept for, the index begins with the first of those that are kept for none
+_FIRST = statement(
+    "first_of_lane",
+    """SELECT key FROM jobs WHERE pool = ? AND state = 'ready' AND processor = ? AND coalesce(profile, '') = ?
+    ORDER BY coalesce(kept_for, ''), priority DESC, key LIMIT 1""",
+)
 # one statement per state, since only a literal state lets a partial index answer; the plus keeps SQLite
 # from reading all jobs in the order of their keys to find the few that are held
 _PAGES = {
@@ -54,17 +60,27 @@ _TALLIES = statement(
         UNION ALL SELECT pool, state, processor, profile, jobs FROM tally_changes
     ) AS t WHERE pool = ? GROUP BY 1, 2, 3 HAVING sum(jobs) <> 0""",
 )
-# one step down the index per priority, whose first key is its oldest job, instead of a look at every ready job
-_OLDEST = statement(
-    "oldest_ready",
-    """WITH RECURSIVE levels (priority) AS (
-        SELECT max(priority) FROM jobs WHERE pool = ? AND state = 'ready'
-        UNION ALL
-        SELECT (SELECT max(j.priority) FROM jobs j WHERE j.pool = ? AND j.state = 'ready' AND j.priority < l.priority)
-        FROM levels l WHERE l.priority IS NOT NULL
-    ) SELECT min(created_at) FROM jobs WHERE key IN (
-        SELECT (SELECT min(j.key) FROM jobs j WHERE j.pool = ? AND j.state = 'ready' AND j.priority = l.priority)
-        FROM levels l)""",
+
+
+def _oldest(name: str, which: str) -> Statement:
+    """One step down the index per priority, whose first key is its oldest job, instead of a look at every ready job."""
+    return statement(
+        name,
+        f"""WITH RECURSIVE levels (priority) AS (
+            SELECT max(j.priority) FROM jobs j WHERE {which}
+            UNION ALL
+            SELECT (SELECT max(j.priority) FROM jobs j WHERE {which} AND j.priority < l.priority)
+            FROM levels l WHERE l.priority IS NOT NULL
+        ) SELECT min(created_at) FROM jobs WHERE key IN (
+            SELECT (SELECT min(j.key) FROM jobs j WHERE {which} AND j.priority = l.priority) FROM levels l)""",
+    )
+
+
+_OLDEST = _oldest("oldest_ready", "j.pool = ? AND j.state = 'ready'")
+_OLDEST_OF_LANE = _oldest(
+    "oldest_of_lane",
+    """j.pool = ? AND j.state = 'ready' AND j.processor = ? AND coalesce(j.profile, '') = ?
+    AND coalesce(j.kept_for, '') = ?""",
 )
 
 
@@ -115,6 +131,21 @@ def tallies(tx: Tx, pool: str) -> list[Tally]:
     """How many jobs there are, by state and lane."""
     rows = tx.all(_TALLIES, (pool,))
     return [Tally(_STATES[state], processor, profile or None, jobs) for state, processor, profile, jobs in rows]
+
+
+def first(tx: Tx, pool: str, lane: Lane) -> int | None:
+    """The key of the job of a lane that comes next."""
+    processor, profile = lane
+    row = tx.one(_FIRST, (pool, processor, profile or ""))
+    return row[0] if row else None
+
+
+def oldest_of(tx: Tx, pool: str, lane: Lane) -> datetime | None:
+    """Since when the oldest job of a lane waits, of those that are kept for no worker."""
+    processor, profile = lane
+    asked = (pool, processor, profile or "", NOBODY)
+    row = tx.one(_OLDEST_OF_LANE, asked * 3)
+    return moment(row[0]) if row else None
 
 
 def oldest_ready(tx: Tx, pool: str) -> datetime | None:

@@ -1,4 +1,4 @@
-"""How many jobs there were in each state at earlier moments, and how much is kept now."""
+"""How many jobs there were in each state at earlier moments, what came and went, and how much is kept now."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -37,6 +37,17 @@ _DATABASE = statement(
     sqlite="SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
     postgres="SELECT pg_database_size(current_database())",
 )
+_COUNT_TRAFFIC = statement(
+    "traffic_counted",
+    """INSERT INTO traffic (at, received, sent) VALUES (?, ?, ?) ON CONFLICT (at) DO UPDATE
+    SET received = traffic.received + excluded.received, sent = traffic.sent + excluded.sent""",
+)
+_TRAFFIC = statement(
+    "traffic_since",
+    """SELECT at / CAST(? AS BIGINT) AS step, CAST(sum(received) AS BIGINT), CAST(sum(sent) AS BIGINT) FROM traffic
+    WHERE at >= ? GROUP BY 1 ORDER BY 1""",
+)
+_FORGET_TRAFFIC = statement("old_traffic_removed", "DELETE FROM traffic WHERE at < ?")
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -45,6 +56,14 @@ class Sample(msgspec.Struct, frozen=True):
     at: datetime
     state: State
     jobs: int
+
+
+class Traffic(msgspec.Struct, frozen=True):
+    """How many bytes of files came and went from a moment on."""
+
+    at: datetime
+    received: int
+    sent: int
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -81,6 +100,23 @@ def causes(tx: Tx, pool: str, most: int) -> dict[str | None, int]:
 def kept(tx: Tx) -> Kept:
     rows = [cast(Row, tx.one(asked)) for asked in (_ARTIFACTS, _BLOBS, _DATABASE)]
     return Kept(*(number for row in rows for number in row))
+
+
+def count_traffic(tx: Tx, received: int, sent: int) -> None:
+    """Bytes of this minute, besides those that were noted before, of whichever server."""
+    minute = _second(EPOCH + STEP)
+    tx.run(_COUNT_TRAFFIC, (_second(tx.now) // minute * minute, received, sent))
+
+
+def traffic(tx: Tx, start: datetime, step: timedelta) -> list[Traffic]:
+    """What came and went in every step that knows of any."""
+    seconds = int(step.total_seconds())
+    rows = tx.all(_TRAFFIC, (seconds, _second(start) // seconds * seconds))
+    return [Traffic(EPOCH + timedelta(seconds=place * seconds), *counts) for place, *counts in rows]
+
+
+def forget_traffic(tx: Tx, before: datetime) -> int:
+    return tx.run(_FORGET_TRAFFIC, (_second(before),))
 
 
 def _second(moment: datetime) -> int:

@@ -11,11 +11,12 @@ from cableferry.wire.emx2.bodies import TransitionBody
 
 
 class Give(msgspec.Struct, frozen=True):
-    """What happened, what is held, and how many more jobs would be taken."""
+    """What happened, what is held, how many more jobs would be taken, and what hinders the daemon."""
 
     reports: tuple[Entry[TransitionBody], ...]
     holding: tuple[str, ...]
     room: int
+    trouble: str | None = None
 
 
 class Get(msgspec.Struct, frozen=True):

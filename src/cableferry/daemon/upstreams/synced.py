@@ -9,7 +9,16 @@ from cableferry.client.emx2 import Emx2, Filter
 from cableferry.daemon.journal import Entry
 from cableferry.daemon.upstreams import plain
 from cableferry.daemon.upstreams.protocol import Get, Give
-from cableferry.wire.emx2.bodies import Extensions, Gone, ReportResult, SyncBody, SyncReport, TransitionBody
+from cableferry.wire.emx2.bodies import (
+    LONGEST_TROUBLE,
+    Extensions,
+    Gone,
+    NoClaims,
+    ReportResult,
+    SyncBody,
+    SyncReport,
+    TransitionBody,
+)
 
 # often enough to stop a job within a second, and to keep a session alive
 BUSY_SECONDS = 0.5
@@ -18,6 +27,7 @@ IDLE_SECONDS = 20.0
 MOST_CLAIMS = 250
 MOST_HELD = 10_000
 
+_REVOKED = "session-revoked"
 # after these a lease is no longer ours, whatever we still run
 _LOST = frozenset({"stale-lease", "already-ended", "unknown-job", "deleted-job"})
 
@@ -34,7 +44,8 @@ class Synced:
 
     def exchange(self, give: Give) -> Get:
         reports = [_report(entry) for entry in give.reports]
-        body = SyncBody(reports, self._page(give.holding), min(give.room, MOST_CLAIMS))
+        trouble = None if give.trouble is None else give.trouble.replace("\0", "")[:LONGEST_TROUBLE]
+        body = SyncBody(reports, self._page(give.holding), min(give.room, MOST_CLAIMS), trouble)
         answer = self._client.sync(self._worker_id, body)
         results = list(zip(give.reports, answer.reports, strict=False))
         return Get(
@@ -42,7 +53,7 @@ class Synced:
             tuple(answer.claimed),
             _stopped(answer.stop, [result for _, result in results]),
             frozenset(answer.watched),
-            None if answer.no_claims is None else answer.no_claims.detail,
+            _displaced(answer.no_claims),
         )
 
     def _page(self, holding: Sequence[str]) -> list[str]:
@@ -65,6 +76,11 @@ class Synced:
 
 def _report(entry: Entry[TransitionBody]) -> SyncReport:
     return SyncReport(job_id=entry.job, **msgspec.structs.asdict(entry.report))
+
+
+def _displaced(no_claims: NoClaims | None) -> str | None:
+    """Who has our place, if that is why nothing could be claimed; a drained daemon keeps its own."""
+    return no_claims.detail if no_claims is not None and no_claims.kind == _REVOKED else None
 
 
 def _stopped(gone: list[Gone], results: list[ReportResult]) -> frozenset[str]:

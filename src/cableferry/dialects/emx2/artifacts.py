@@ -12,6 +12,7 @@ from cableferry.core.errors import Refusal
 from cableferry.dialects.emx2 import speakers
 from cableferry.dialects.emx2.contract import Contract
 from cableferry.dialects.endpoint import Answer, Call, Endpoint
+from cableferry.dialects.noting import by_people
 from cableferry.engine import artifacts, commits
 from cableferry.store.tx import Tx
 from cableferry.wire.emx2 import PREFIX, bodies, words
@@ -133,11 +134,13 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         answer=wire.ArtifactBody, refusals=(404,),
     ),
     Endpoint(
-        "DELETE", f"{HOME}/{{artifact_id}}", delete, Need.CREATE, "Delete an artifact and its files",
+        "DELETE", f"{HOME}/{{artifact_id}}", by_people("artifact deleted", delete), Need.CREATE,
+        "Delete an artifact and its files",
         answer=None, mode="write", status=204, refusals=(404, 409),
     ),
     Endpoint(
-        "POST", f"{HOME}/{{artifact_id}}/commit", commit, Need.CREATE, "Fix what an artifact holds",
+        "POST", f"{HOME}/{{artifact_id}}/commit", by_people("artifact committed", commit), Need.CREATE,
+        "Fix what an artifact holds",
         answer=wire.ArtifactBody, mode="write", body=wire.CommitBody, refusals=(404, 409), has_optional_body=True,
         prepare=examine,
     ),

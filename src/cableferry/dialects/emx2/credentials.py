@@ -8,6 +8,7 @@ from cableferry.core.access import Need
 from cableferry.core.errors import Invalid
 from cableferry.dialects.emx2.contract import Contract
 from cableferry.dialects.endpoint import Answer, Call, Endpoint
+from cableferry.dialects.noting import noted
 from cableferry.engine import credentials
 from cableferry.engine.credentials import Issued, Wanted
 from cableferry.store.tx import Tx
@@ -60,16 +61,19 @@ def _contract(call: Call) -> Contract:
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
-        "POST", f"{_FOLDER}/issue", issue, Need.MANAGE, "Issue a worker's credential; its secret is shown once",
+        "POST", f"{_FOLDER}/issue", noted("credential issued", issue), Need.MANAGE,
+        "Issue a worker's credential; its secret is shown once",
         answer=wire.IssuedBody, mode="write", body=wire.IssueBody, status=201, refusals=(409,),
         keeps_secret=True, has_optional_body=True,
     ),
     Endpoint(
-        "POST", f"{_FOLDER}/rotate", rotate, Need.MANAGE, "Issue a new credential in place of those before it",
+        "POST", f"{_FOLDER}/rotate", noted("credential rotated", rotate), Need.MANAGE,
+        "Issue a new credential in place of those before it",
         answer=wire.IssuedBody, mode="write", body=wire.RotateBody, keeps_secret=True, has_optional_body=True,
     ),
     Endpoint(
-        "POST", f"{_FOLDER}/{{credential_id}}/revoke", revoke, Need.MANAGE, "End a credential at once",
+        "POST", f"{_FOLDER}/{{credential_id}}/revoke", noted("credential revoked", revoke), Need.MANAGE,
+        "End a credential at once",
         answer=wire.CredentialBody, mode="write", refusals=(404,),
     ),
     Endpoint(

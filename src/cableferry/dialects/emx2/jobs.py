@@ -13,6 +13,7 @@ from cableferry.core.paging import Page
 from cableferry.dialects.emx2 import speakers
 from cableferry.dialects.emx2.contract import Contract
 from cableferry.dialects.endpoint import Answer, Call, Endpoint, Waits
+from cableferry.dialects.noting import by_people
 from cableferry.engine import artifacts as results_of
 from cableferry.engine import explain as explaining
 from cableferry.engine import jobs, queue
@@ -216,7 +217,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         answer=bodies.JobBody, refusals=(404,), waits=Waits(_job_topics, _is_over),
     ),
     Endpoint(
-        "DELETE", f"{PREFIX}/jobs/{{job_id}}", delete, Need.END, "Delete a job and its history",
+        "DELETE", f"{PREFIX}/jobs/{{job_id}}", by_people("job deleted", delete), Need.END,
+        "Delete a job and its history",
         answer=None, mode="write", status=204, refusals=(404, 409),
     ),
     Endpoint(

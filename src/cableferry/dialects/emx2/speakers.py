@@ -1,11 +1,18 @@
 """For which worker a request speaks."""
 
-from cableferry.core import access
-from cableferry.core.errors import Invalid, Kind
-from cableferry.core.workers import Speaker
+from datetime import timedelta
+
+from msgspec.structs import replace
+
+from cableferry.core import access, signing
+from cableferry.core.errors import Invalid, Kind, Refusal
+from cableferry.core.workers import Signs, Speaker
 from cableferry.dialects.endpoint import Call
 from cableferry.engine import speaking
 from cableferry.store.tx import Tx
+
+_LONGEST_AGENT = 255
+_MOST_SKEW = timedelta(days=3650)
 
 
 def speaker(tx: Tx, call: Call, named: str | None) -> Speaker:
@@ -14,6 +21,11 @@ def speaker(tx: Tx, call: Call, named: str | None) -> Speaker:
     if worker is None:
         raise Invalid("name the worker: worker_id in the body, or the header X-Worker-Id", Kind.MISSING_HEADER)
     return Speaker(worker, call.session, actor(call, worker))
+
+
+def heard(tx: Tx, call: Call, named: str | None, trouble: str | None = None) -> Speaker:
+    """The same where a worker says that it lives: with what else the request tells of it."""
+    return replace(speaker(tx, call, named), signs=_signs(tx, call, trouble))
 
 
 def worker_of(tx: Tx, call: Call, named: str | None) -> str | None:
@@ -28,3 +40,13 @@ def worker_of(tx: Tx, call: Call, named: str | None) -> str | None:
 
 def actor(call: Call, worker: str | None) -> str:
     return access.speaking(call.caller, worker)
+
+
+def _signs(tx: Tx, call: Call, trouble: str | None) -> Signs:
+    """A timestamp is checked only where the protocol asks for one."""
+    agent = call.headers.get(b"user-agent", b"").decode("latin-1")[:_LONGEST_AGENT] or None
+    try:
+        sent = signing.parse_timestamp(call.headers.get(b"x-timestamp", b"").decode("latin-1"))
+    except Refusal:
+        return Signs(agent, None, trouble)
+    return Signs(agent, max(-_MOST_SKEW, min(sent - tx.now, _MOST_SKEW)), trouble)

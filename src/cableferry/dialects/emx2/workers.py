@@ -9,6 +9,7 @@ from cableferry.dialects.emx2 import jobs as job_endpoints
 from cableferry.dialects.emx2 import speakers
 from cableferry.dialects.emx2.contract import Contract, extensions
 from cableferry.dialects.endpoint import Call, Endpoint
+from cableferry.dialects.noting import noted
 from cableferry.engine import sync as syncing
 from cableferry.engine import workers
 from cableferry.store.tx import Tx
@@ -21,15 +22,16 @@ Outcome = Job | Refusal
 def register(tx: Tx, call: Call) -> bodies.WorkerBody:
     body: bodies.RegisterBody = call.body
     contract = _contract(call)
-    name = speakers.speaker(tx, call, body.worker_id).worker
-    said = Registration(name, body.hostname, tuple(map(_offer, body.capabilities)), _session(body.session))
+    speaker = speakers.heard(tx, call, body.worker_id)
+    offers = tuple(map(_offer, body.capabilities))
+    said = Registration(speaker.worker, body.hostname, offers, _session(body.session), speaker.signs)
     worker = workers.register(tx, contract.rules, said)
     return bodies.worker(worker, extensions(contract))
 
 
 def heartbeat(tx: Tx, call: Call) -> bodies.HeartbeatAnswer:
-    speaker = speakers.speaker(tx, call, call.path["worker_id"])
-    workers.heartbeat(tx, _contract(call).rules, speaker.worker, speaker.session)
+    speaker = speakers.heard(tx, call, call.path["worker_id"])
+    workers.heartbeat(tx, _contract(call).rules, speaker)
     return bodies.HeartbeatAnswer(speaker.worker)
 
 
@@ -48,7 +50,7 @@ def delete(tx: Tx, call: Call) -> None:
 
 def sync(tx: Tx, call: Call) -> bodies.SyncAnswer:
     body: bodies.SyncBody = call.body
-    speaker = speakers.speaker(tx, call, call.path["worker_id"])
+    speaker = speakers.heard(tx, call, call.path["worker_id"], body.trouble)
     asked = [_report(speaker, item) for item in body.reports]
     reports = [report for report in asked if isinstance(report, Report)]
     cycle = syncing.Cycle(speaker, reports, body.holding or (), body.claim)
@@ -116,7 +118,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         answer=bodies.WorkerBody, refusals=(404,),
     ),
     Endpoint(
-        "DELETE", f"{PREFIX}/workers/{{worker_id}}", delete, Need.MANAGE, "Remove a worker",
+        "DELETE", f"{PREFIX}/workers/{{worker_id}}", noted("worker removed", delete), Need.MANAGE,
+        "Remove a worker",
         answer=None, mode="write", status=204, refusals=(404,),
     ),
     Endpoint(

@@ -5,6 +5,7 @@ from cableferry.dialects.endpoint import Dialect, Headers
 from cableferry.dialects.ui import (
     access_keys,
     artifacts,
+    audit,
     beginnings,
     configuration,
     jobs,
@@ -33,6 +34,7 @@ DIALECT = Dialect(
         *artifacts.ENDPOINTS,
         *workers.ENDPOINTS,
         *overviews.ENDPOINTS,
+        *audit.ENDPOINTS,
         *configuration.ENDPOINTS,
         *beginnings.ENDPOINTS,
     ),

@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from cableferry.core.access import Need
 from cableferry.dialects.endpoint import Answer, Call, Endpoint
+from cableferry.dialects.noting import noted
 from cableferry.dialects.ui.desk import desk, person
 from cableferry.engine import access_keys
 from cableferry.engine.access_keys import Wanted
@@ -41,18 +42,25 @@ def revoke(tx: Tx, call: Call) -> None:
     access_keys.revoke(tx, person(call), call.path["id"])
 
 
+def _whose(call: Call) -> str | None:
+    body: bodies.IssueAccessKeyBody = call.body
+    return body.worker or body.label
+
+
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET", f"{PREFIX}/access-keys", find, Need.SELF, "List access keys, without their secrets",
         answer=bodies.AccessKeyList, query=AccessKeysQuery, refusals=(404,), needs_protocol_headers=False,
     ),
     Endpoint(
-        "POST", f"{PREFIX}/access-keys", issue, Need.SELF, "Issue an access key; its secret is shown once",
+        "POST", f"{PREFIX}/access-keys", noted("access key issued", issue, _whose), Need.SELF,
+        "Issue an access key; its secret is shown once",
         answer=bodies.NewAccessKeyBody, mode="write", body=bodies.IssueAccessKeyBody, status=201,
         keeps_secret=True, has_optional_body=True, needs_protocol_headers=False,
     ),
     Endpoint(
-        "DELETE", f"{PREFIX}/access-keys/{{id}}", revoke, Need.SELF, "Revoke an access key",
+        "DELETE", f"{PREFIX}/access-keys/{{id}}", noted("access key revoked", revoke), Need.SELF,
+        "Revoke an access key",
         answer=None, mode="write", status=204, refusals=(404,), needs_protocol_headers=False,
     ),
 )  # fmt: skip

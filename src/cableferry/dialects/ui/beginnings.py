@@ -8,7 +8,7 @@ from cableferry.core.errors import Forbidden
 from cableferry.dialects.endpoint import Answer, Call, Endpoint
 from cableferry.dialects.ui import sessions
 from cableferry.dialects.ui.desk import desk
-from cableferry.engine import users
+from cableferry.engine import deeds, users
 from cableferry.store import users as rows
 from cableferry.store.tx import Tx
 from cableferry.wire.ui import PREFIX, bodies
@@ -31,6 +31,7 @@ def prove(call: Call) -> str:
 def create(tx: Tx, call: Call) -> Answer:
     """The account, and the session that its owner goes on with."""
     users.create_first(tx, call.body.name, call.prepared)
+    deeds.note(tx, f"user:{call.body.name}", "first owner created", call.address)
     return sessions.opened(tx, call, call.body.name)
 
 

@@ -1,6 +1,6 @@
 """What the account endpoints are configured with, and who is calling them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from cableferry.engine.credentials import Seal
 from cableferry.engine.sessions import Patience
 from cableferry.store.tx import Store
 from cableferry.wire.ui.configuration import SettingItem
+from cableferry.wire.ui.overviews import SweepItem
 
 
 class Passwords(Protocol):
@@ -28,7 +29,7 @@ class Passwords(Protocol):
 class Desk(msgspec.Struct, frozen=True):
     """Where people sign in, the rules of the jobs that they look at by contract, and what the server was set up with.
 
-    `first_token` is what proves that somebody may be the first Owner.
+    `first_token` is what proves that somebody may be the first Owner; `sweeps` tells what the server did by itself.
     """
 
     store: Store
@@ -39,6 +40,7 @@ class Desk(msgspec.Struct, frozen=True):
     seal: Seal
     configuration: Sequence[SettingItem] = ()
     first_token: str = ""
+    sweeps: Callable[[], Sequence[SweepItem]] = tuple
 
     @property
     def rules(self) -> Rules:

@@ -1,7 +1,6 @@
 """What operators look at first."""
 
 from collections import Counter
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from cableferry.dialects import contracts
 from cableferry.dialects.endpoint import Call, Endpoint
 from cableferry.dialects.ui.desk import desk
 from cableferry.engine import overviews
-from cableferry.store.lanes import Tally
+from cableferry.engine.overviews import Overview
 from cableferry.store.tx import Tx
 from cableferry.wire.emx2.words import WORDS
 from cableferry.wire.ui import PREFIX
@@ -40,7 +39,7 @@ def get(tx: Tx, call: Call) -> wire.OverviewBody:
     return wire.OverviewBody(
         now=tx.now,
         counts=wire.empty_counts() | counts,
-        queues=_queues(found.tallies),
+        queues=_queues(found),
         oldest_pending_at=found.oldest_ready,
         workers_alive=found.alive,
         workers_silent=found.silent,
@@ -52,16 +51,21 @@ def get(tx: Tx, call: Call) -> wire.OverviewBody:
         database_bytes=kept.database_bytes,
         history=wire.points([(each.at, WORDS[each.state], each.jobs) for each in found.history]),
         step_seconds=int(found.step.total_seconds()),
+        traffic=[wire.TrafficPoint(each.at, each.received, each.sent) for each in found.traffic],
+        sweeps=desk(call).sweeps(),
     )
 
 
-def _queues(tallies: Sequence[Tally]) -> list[wire.Queue]:
+def _queues(of: Overview) -> list[wire.Queue]:
     """By processor, the longest queue first."""
     kinds = {State.READY: "pending"} | dict.fromkeys(_HELD, "held") | dict.fromkeys(_ENDED, "ended")
     found: dict[str, Counter[str]] = {}
-    for tally in tallies:
+    for tally in of.tallies:
         found.setdefault(tally.processor, Counter())[kinds.get(tally.state, "")] += tally.jobs
-    queues = [wire.Queue(name, jobs["pending"], jobs["held"], jobs["ended"]) for name, jobs in found.items()]
+    queues = [
+        wire.Queue(name, jobs["pending"], jobs["held"], jobs["ended"], of.oldest.get(name))
+        for name, jobs in found.items()
+    ]
     return sorted(queues, key=lambda queue: (-queue.pending, -queue.held, queue.processor))
 
 

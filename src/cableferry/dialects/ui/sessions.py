@@ -9,8 +9,9 @@ from cableferry.core.accounts import Session
 from cableferry.core.errors import Forbidden, Kind
 from cableferry.dialects.denials import TooMany, Unauthorized
 from cableferry.dialects.endpoint import Answer, Call, Endpoint
+from cableferry.dialects.noting import noted
 from cableferry.dialects.ui.desk import Desk, desk, person
-from cableferry.engine import sessions, users
+from cableferry.engine import deeds, sessions, users
 from cableferry.engine.sessions import Attempt
 from cableferry.store import users as rows
 from cableferry.store.tx import Tx
@@ -54,6 +55,7 @@ def check(at: Desk, attempt: Attempt, password: str) -> Proven:
 def login(tx: Tx, call: Call) -> Answer:
     body: bodies.LoginBody = call.body
     confirm(tx, call, body.name)
+    deeds.note(tx, f"user:{body.name}", "signed in", call.address)
     return opened(tx, call, body.name)
 
 
@@ -133,7 +135,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         prepare=prove, needs_protocol_headers=False, keeps_secret=True,
     ),
     Endpoint(
-        "POST", f"{PREFIX}/logout", logout, Need.SELF, "Sign out of this browser",
+        "POST", f"{PREFIX}/logout", noted("signed out", logout), Need.SELF, "Sign out of this browser",
         answer=None, mode="write", status=204, needs_protocol_headers=False,
     ),
     Endpoint(
@@ -141,7 +143,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         answer=bodies.MeBody, needs_protocol_headers=False,
     ),
     Endpoint(
-        "POST", f"{PREFIX}/me/password", set_my_password, Need.SELF, "Change one's own password",
+        "POST", f"{PREFIX}/me/password", noted("own password changed", set_my_password), Need.SELF,
+        "Change one's own password",
         answer=bodies.UserBody, mode="write", body=bodies.PasswordBody, refusals=(429,),
         prepare=prove_again, needs_protocol_headers=False, keeps_secret=True,
     ),
@@ -150,11 +153,12 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         answer=bodies.SessionList, needs_protocol_headers=False,
     ),
     Endpoint(
-        "POST", f"{PREFIX}/sessions/sign-out", sign_out_everywhere, Need.SELF, "Sign out everywhere",
+        "POST", f"{PREFIX}/sessions/sign-out", noted("signed out everywhere", sign_out_everywhere), Need.SELF,
+        "Sign out everywhere",
         answer=bodies.SignedOut, mode="write", needs_protocol_headers=False,
     ),
     Endpoint(
-        "DELETE", f"{PREFIX}/sessions/{{id}}", end, Need.SELF, "Sign one browser out",
+        "DELETE", f"{PREFIX}/sessions/{{id}}", noted("browser signed out", end), Need.SELF, "Sign one browser out",
         answer=None, mode="write", status=204, refusals=(404,), needs_protocol_headers=False,
     ),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from cableferry.core import access
 from cableferry.core.access import Need, Role
 from cableferry.core.errors import Forbidden
 from cableferry.dialects.endpoint import Answer, Call, Endpoint
+from cableferry.dialects.noting import noted
 from cableferry.dialects.ui.desk import person
 from cableferry.engine import tokens
 from cableferry.engine.tokens import Wanted
@@ -43,18 +44,24 @@ def revoke(tx: Tx, call: Call) -> None:
     tokens.revoke(tx, person(call), call.path["id"])
 
 
+def _label(call: Call) -> str | None:
+    label: str | None = call.body.label
+    return label
+
+
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET", f"{PREFIX}/tokens", find, Need.SELF, "List API tokens",
         answer=bodies.TokenList, query=TokensQuery, refusals=(404,), needs_protocol_headers=False,
     ),
     Endpoint(
-        "POST", f"{PREFIX}/tokens", create, Need.SELF, "Create an API token; its text is shown once",
+        "POST", f"{PREFIX}/tokens", noted("token created", create, _label), Need.SELF,
+        "Create an API token; its text is shown once",
         answer=bodies.NewTokenBody, mode="write", body=bodies.CreateTokenBody, status=201,
         keeps_secret=True, has_optional_body=True, needs_protocol_headers=False,
     ),
     Endpoint(
-        "DELETE", f"{PREFIX}/tokens/{{id}}", revoke, Need.SELF, "Revoke an API token",
+        "DELETE", f"{PREFIX}/tokens/{{id}}", noted("token revoked", revoke), Need.SELF, "Revoke an API token",
         answer=None, mode="write", status=204, refusals=(404,), needs_protocol_headers=False,
     ),
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from cableferry.core import access, accounts
 from cableferry.core.access import Need
 from cableferry.dialects.endpoint import Call, Endpoint
+from cableferry.dialects.noting import noted
 from cableferry.dialects.ui.desk import desk
 from cableferry.engine import users
 from cableferry.store.tx import Tx
@@ -52,6 +53,14 @@ def enable(tx: Tx, call: Call) -> bodies.UserBody:
     return bodies.user(users.enable(tx, call.path["name"]))
 
 
+def _name(call: Call) -> str:
+    return f"{call.body.name}, {call.body.role}"
+
+
+def _name_and_role(call: Call) -> str:
+    return f"{call.path['name']}, {call.body.role}"
+
+
 _ONE = f"{PREFIX}/users/{{name}}"
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -60,7 +69,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         answer=bodies.UserList, needs_protocol_headers=False,
     ),
     Endpoint(
-        "POST", f"{PREFIX}/users", create, Need.OWN, "Create a user",
+        "POST", f"{PREFIX}/users", noted("user created", create, _name), Need.OWN, "Create a user",
         answer=bodies.UserBody, mode="write", body=bodies.CreateUserBody, status=201, refusals=(409, 429),
         prepare=hash_first, needs_protocol_headers=False, keeps_secret=True,
     ),
@@ -69,21 +78,22 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         answer=bodies.UserBody, refusals=(404,), needs_protocol_headers=False,
     ),
     Endpoint(
-        "POST", f"{_ONE}/role", set_role, Need.OWN, "Give a user another role",
+        "POST", f"{_ONE}/role", noted("role set", set_role, _name_and_role), Need.OWN, "Give a user another role",
         answer=bodies.UserBody, mode="write", body=bodies.RoleBody, refusals=(404, 409),
         needs_protocol_headers=False,
     ),
     Endpoint(
-        "POST", f"{_ONE}/password", set_password, Need.OWN, "Give a user a new password, signed out everywhere",
+        "POST", f"{_ONE}/password", noted("password set", set_password), Need.OWN,
+        "Give a user a new password, signed out everywhere",
         answer=bodies.UserBody, mode="write", body=bodies.PasswordBody, refusals=(404, 429),
         prepare=hash_new, needs_protocol_headers=False, keeps_secret=True,
     ),
     Endpoint(
-        "POST", f"{_ONE}/disable", disable, Need.OWN, "Let a user in no more",
+        "POST", f"{_ONE}/disable", noted("user disabled", disable), Need.OWN, "Let a user in no more",
         answer=bodies.UserBody, mode="write", refusals=(404, 409), needs_protocol_headers=False,
     ),
     Endpoint(
-        "POST", f"{_ONE}/enable", enable, Need.OWN, "Let a user in again",
+        "POST", f"{_ONE}/enable", noted("user enabled", enable), Need.OWN, "Let a user in again",
         answer=bodies.UserBody, mode="write", refusals=(404,), needs_protocol_headers=False,
     ),
 )  # fmt: skip

@@ -20,6 +20,7 @@ from cableferry.wire.emx2.words import LINKS, STAGE_WORDS, WORDS
 Name = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.NAME)]
 WorkerId = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.WORKER_ID)]
 Text = Annotated[str, Meta(max_length=16384, pattern=texts.NO_NUL)]
+LONGEST_TROUBLE = 1000
 JobId = Annotated[str, Meta(min_length=1, max_length=255, pattern=texts.NO_NUL)]
 # what is none of them is refused in a sentence of its own, or alone among many reports
 Status = Annotated[str, Meta(extra_json_schema={"enum": list(WORDS.values())})]
@@ -119,11 +120,12 @@ class SyncReport(TransitionBody, frozen=True, kw_only=True):
 
 
 class SyncBody(msgspec.Struct, frozen=True):
-    """One daemon cycle: what happened, what it still holds, how much more it would take."""
+    """One daemon cycle: what happened, what it still holds, how much more it would take, and what hinders it."""
 
     reports: Annotated[list[SyncReport], Meta(max_length=1000)] = []
     holding: Annotated[list[JobId], Meta(max_length=10000)] | None = None
     claim: Annotated[int, Meta(ge=0, le=1000)] = 0
+    trouble: Annotated[str, Meta(max_length=LONGEST_TROUBLE, pattern=texts.NO_NUL)] | None = None
 
 
 class ArtifactRef(msgspec.Struct, frozen=True):

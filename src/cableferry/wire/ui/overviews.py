@@ -10,12 +10,13 @@ from cableferry.wire.emx2.words import WORDS
 
 
 class Queue(msgspec.Struct, frozen=True):
-    """How many jobs of one processor wait, are with a worker, and have ended."""
+    """How many jobs of one processor wait and since when the oldest does, are with a worker, and have ended."""
 
     processor: str
     pending: int
     held: int
     ended: int
+    oldest_at: datetime | None
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -23,6 +24,26 @@ class Point(msgspec.Struct, frozen=True):
 
     at: datetime
     counts: Mapping[str, int]
+
+
+class TrafficPoint(msgspec.Struct, frozen=True):
+    """How many bytes of files came and went in one step of time."""
+
+    at: datetime
+    received: int
+    sent: int
+
+
+class SweepItem(msgspec.Struct, frozen=True):
+    """What the process that answers did by itself: when last, how long it took, how much it did then and in all."""
+
+    name: str
+    ran_at: datetime
+    took_seconds: float
+    did: int
+    runs: int
+    did_in_all: int
+    failed_at: datetime | None
 
 
 class OverviewBody(msgspec.Struct, frozen=True):
@@ -42,6 +63,8 @@ class OverviewBody(msgspec.Struct, frozen=True):
     database_bytes: int
     history: Sequence[Point]
     step_seconds: int
+    traffic: Sequence[TrafficPoint]
+    sweeps: Sequence[SweepItem]
 
 
 def empty_counts() -> dict[str, int]:
