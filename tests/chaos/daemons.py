@@ -35,6 +35,13 @@ class Local:
         path.chmod(0o755)
         self._profiles[f"{name}:small"] = {"host_entrypoint": str(path), **said}
 
+    @property
+    def processors(self) -> set[str]:
+        return {label.rpartition(":")[0] for label in self._profiles}
+
+    def is_dead(self) -> bool:
+        return self._running is not None and self._running.poll() is not None
+
     def start(self, more: Mapping[str, str] | None = None) -> "subprocess.Popen[bytes]":
         with (self.folder / "daemon.log").open("ab") as log:
             self._running = subprocess.Popen(

@@ -56,9 +56,14 @@ def serving(data: Path, is_open: bool) -> Iterator[str]:
         thread.join()
 
 
+def connected(server: str) -> Emx2:
+    """A client for whoever closes it."""
+    return emx2.connect(server, schemes.Unsigned())
+
+
 @contextlib.contextmanager
 def client(server: str) -> Iterator[Emx2]:
-    caller = emx2.connect(server, schemes.Unsigned())
+    caller = connected(server)
     try:
         yield caller
     finally:

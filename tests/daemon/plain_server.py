@@ -21,6 +21,9 @@ class _Proxy(ThreadingHTTPServer):
         super().__init__((urlsplit(server).hostname or "", port), _Passer)
         self.behind = urlsplit(server).netloc
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Whoever is killed breaks its connections off."""
+
 
 class _Passer(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"

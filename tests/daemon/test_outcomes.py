@@ -65,8 +65,10 @@ def test_an_unknown_submission_is_looked_for_and_not_repeated() -> None:
         ([(Found(True), 106), (Found(False), SETTLED), (Found(True), SETTLED + 5)], Stage.INTENT),
         ([(Found(True), 106), (Found(True), SETTLED)], Stage.CLAIMED),
         ([(Found(True), 106), (Found(True, (T,)), SETTLED)], Stage.SUBMITTED),
+        ([(Found(True, is_final=True), 101)], Stage.CLAIMED),
+        ([(Found(False, is_final=True), 101)], Stage.INTENT),
     ],
-    ids=["too early", "once", "an answer that failed", "twice and late", "there after all"],
+    ids=["too early", "once", "an answer that failed", "twice and late", "there after all", "for good", "no answer"],
 )
 def test_only_certain_absence_lets_a_job_be_submitted_again(answers: list[tuple[Found, float]], becomes: Stage) -> None:
     held = _held(Stage.INTENT)
@@ -87,6 +89,12 @@ def test_a_stop_during_a_submission_ends_the_job_as_soon_as_it_has_a_ticket() ->
 
     assert _said(submitted) == []
     assert decide(submitted.held, Seen(101)).effect is Effect.CANCEL
+
+
+def test_a_job_that_is_to_stop_may_still_begin_where_another_start_would_win() -> None:
+    stopping = _held(Stage.INTENT, stop=Stop.SERVER, stop_at=100.0)
+
+    assert fold(stopping, Found(True, is_final=True), 101).held.stage is Stage.INTENT
 
 
 def test_a_stop_during_a_submission_that_never_was_ends_the_job() -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from cableferry.schedulers import wrapper
 from cableferry.schedulers.local import Local
 from cableferry.schedulers.protocol import Accepted, Ending, Found, Order, Phase, Refused, Sighting, Ticket
+from tests.schedulers.waiting import until
 
 A = Ticket("a", "")
 
@@ -95,10 +97,43 @@ def test_a_name_is_never_started_twice(local: Local, tmp_path: Path) -> None:
     assert (tmp_path / "stdout.log").read_text() == "once\n"
 
 
-def test_a_start_that_left_no_trace_is_not_repeated(local: Local, tmp_path: Path) -> None:
+def test_a_start_that_left_no_trace_is_found_to_be_none_and_made_again(local: Local, tmp_path: Path) -> None:
     (tmp_path / "runs" / "a").mkdir()
+    found = local.find("a", 0)
+    _wait(_submitted(local, _order(tmp_path, "echo", "once")))
 
-    assert local.submit(_order(tmp_path, "true")) == Refused("a was started before and left no trace")
+    assert found == Found(True, is_final=True)
+    assert (tmp_path / "stdout.log").read_text() == "once\n"
+
+
+def _wrap(folder: Path, told: int, *command: str) -> None:
+    """Start a wrapper by hand, as a starter does that dies next."""
+    run, log = folder / "runs" / "a", str(folder / "stdout.log")
+    wrapped = [sys.executable, wrapper.__file__, str(run), str(told), log, log, "--", *command]
+    subprocess.run(wrapped, pass_fds=(told,), check=True)
+    os.close(told)
+
+
+def test_a_wrapper_that_comes_late_runs_nothing(local: Local, tmp_path: Path) -> None:
+    """As one whose starter died before it had noted itself, and that another start has overtaken."""
+    _wait(_submitted(local, _order(tmp_path, "echo", "once")))
+    ready, told = os.pipe()
+    with os.fdopen(ready, "rb") as pipe:
+        _wrap(tmp_path, told, "echo", "twice")
+        said = pipe.read()
+
+    assert said == b""
+    assert (tmp_path / "stdout.log").read_text() == "once\n"
+
+
+def test_a_wrapper_whose_starter_has_died_runs_its_command(local: Local, tmp_path: Path) -> None:
+    (tmp_path / "runs" / "a").mkdir()
+    ready, told = os.pipe()
+    os.close(ready)
+    _wrap(tmp_path, told, "echo", "once")
+    until(lambda: _seen(local)["a"].exit_code == 0)
+
+    assert (tmp_path / "stdout.log").read_text() == "once\n"
 
 
 def test_a_running_job_outlives_its_starter_and_is_found(tmp_path: Path) -> None:
@@ -124,7 +159,7 @@ def test_a_crash_before_our_own_note_loses_no_job(local: Local, tmp_path: Path) 
 
 
 def test_a_name_never_submitted_is_not_found(local: Local) -> None:
-    assert local.find("b", 0) == Found(True)
+    assert local.find("b", 0) == Found(True, is_final=True)
 
 
 def test_cancelling_ends_the_whole_group(local: Local, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import httpx2
 import msgspec
 
+from cableferry import failpoints
 from cableferry.client.errors import BadAnswer, Unreachable
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -93,6 +94,7 @@ class Connection:
         """The same with the body still to come."""
         sent_at = datetime.now(UTC)
         with (
+            failpoints.crossing("call", request.method, request.target),
             self._told(request.method, sent_at),
             self._client.stream(
                 request.method,

@@ -9,6 +9,7 @@ from io import BufferedRandom
 from pathlib import Path
 from typing import Protocol
 
+from cableferry import failpoints
 from cableferry.client import resuming
 from cableferry.client.answers import File
 from cableferry.client.artifacts import Artifacts, Description
@@ -90,8 +91,9 @@ def fetch(opening: Opening, file: File, target: Path, progress: Progress = ignor
         # what an earlier run left may be of another file
         if not was_begun or not tries_left:
             raise WrongHash(f"{file.path} has SHA-256 {sha256}, not {file.sha256}")
-    os.replace(part, target)
-    _sync(target.parent)
+    with failpoints.crossing("file", "download"):
+        os.replace(part, target)
+        _sync(target.parent)
     return sha256
 
 

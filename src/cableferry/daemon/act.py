@@ -6,6 +6,7 @@ from pathlib import Path
 
 import structlog
 
+from cableferry import failpoints
 from cableferry.daemon import launch
 from cableferry.daemon.config import Config, Profile, profile_for
 from cableferry.daemon.decide import Effect
@@ -29,6 +30,10 @@ class Hands:
         self._may_submit = may_submit
 
     def perform(self, effect: Effect, held: Held) -> Outcome:
+        with failpoints.crossing("effect", effect):
+            return self._perform(effect, held)
+
+    def _perform(self, effect: Effect, held: Held) -> Outcome:
         match effect:
             case Effect.PREPARE:
                 return self._prepare(held)
@@ -49,6 +54,10 @@ class Hands:
 
     def clean(self, held: Held) -> None:
         """Take away what a job leaves behind, as the site wishes; what was not brought elsewhere stays."""
+        with failpoints.crossing("effect", "clean"):
+            self._clean(held)
+
+    def _clean(self, held: Held) -> None:
         is_kept = self._config.keep_work_dirs
         if is_kept == "always" or self._config.backend == "simulate":
             return

@@ -2,11 +2,13 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
+
+from cableferry import failpoints
 
 
 class Named(Protocol):
@@ -67,8 +69,7 @@ class Journal(Generic[H, R]):
 
     def note_all(self, changes: Iterable[tuple[H, Iterable[R]]]) -> None:
         """The same of many, all or nothing: one wait for the disk, whatever their number."""
-        with self._db:
-            self._db.execute("begin immediate")
+        with self._writing("note"):
             for held, reports in changes:
                 self._db.execute("insert or replace into held values (?, ?)", (held.id, msgspec.json.encode(held)))
                 self._db.executemany(
@@ -93,13 +94,11 @@ class Journal(Generic[H, R]):
     def told(self, numbers: Collection[int]) -> None:
         if not numbers:
             return
-        with self._db:
-            self._db.execute("begin immediate")
+        with self._writing("told"):
             self._db.executemany("delete from outbox where number = ?", [(number,) for number in numbers])
 
     def forget(self, *ids: str) -> None:
-        with self._db:
-            self._db.execute("begin immediate")
+        with self._writing("forget"):
             for id_ in ids:
                 self._db.execute("delete from held where id = ?", (id_,))
                 # zero comes behind the slash: all of this job's, and no other's
@@ -108,20 +107,29 @@ class Journal(Generic[H, R]):
 
     def fact(self, name: str, first: str) -> str:
         """A value that is what it was when it was first asked for."""
-        self._db.execute("insert or ignore into facts values (?, ?)", (name, first))
+        with self._writing("fact"):
+            self._db.execute("insert or ignore into facts values (?, ?)", (name, first))
         (value,) = self._db.execute("select value from facts where name = ?", (name,)).fetchone()
         return str(value)
 
     def next_attempt(self, job: str) -> int:
         """The number of an attempt, for servers that do not number them."""
-        self._db.execute(
-            "insert into attempts values (?, 1) on conflict (job) do update set number = number + 1", (job,)
-        )
+        with self._writing("attempt"):
+            self._db.execute(
+                "insert into attempts values (?, 1) on conflict (job) do update set number = number + 1", (job,)
+            )
         return self.last_attempt(job)
 
     def last_attempt(self, job: str) -> int:
         row = self._db.execute("select number from attempts where job = ?", (job,)).fetchone()
         return 1 if row is None else int(row[0])
+
+    @contextlib.contextmanager
+    def _writing(self, what: str) -> Iterator[None]:
+        """One change, on the disk when the block has ended."""
+        with failpoints.crossing("journal", what), self._db:
+            self._db.execute("begin immediate")
+            yield
 
 
 class Made:
@@ -136,7 +144,7 @@ class Made:
         return None if row is None else str(row[0])
 
     def note(self, name: str, role: str, artifact: str) -> None:
-        with contextlib.closing(self._opened()) as db:
+        with failpoints.crossing("journal", "made"), contextlib.closing(self._opened()) as db:
             db.execute("insert or replace into made values (?, ?, ?)", (name, role, artifact))
 
     def _opened(self) -> sqlite3.Connection:

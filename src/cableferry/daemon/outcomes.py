@@ -110,7 +110,7 @@ def _accepted(held: Held, ticket: Ticket, now: float) -> Decision:
 
 
 def _found(held: Held, found: Found, now: float) -> Decision:
-    """Only answers that name nobody, twice and late enough, say that nothing was submitted."""
+    """Only answers that name nobody, twice and late enough or for good, say that nothing was submitted."""
     others = [ticket for ticket in found.tickets if not held.is_second or ticket.called != held.called]
     if others:
         return _accepted(held, others[0], now)
@@ -121,7 +121,9 @@ def _found(held: Held, found: Found, now: float) -> Decision:
         return Decision(msgspec.structs.replace(held, stage=Stage.ENDED, end=end))
     absences = held.absences + 1
     settled_at = held.asked_at + SETTLE_SECONDS
-    if absences < 2 or now < settled_at:
+    # a start on its way gives way to another one, but of a job that is to stop there is none
+    is_final = found.is_final and held.stop is None
+    if not is_final and (absences < 2 or now < settled_at):
         again = msgspec.structs.replace(held, absences=absences, not_before=now + AGAIN_SECONDS)
         return Decision(again)
     if held.stop is not None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from cableferry import failpoints
 from cableferry.core.jobs import State
 from cableferry.daemon.held import Held, Stage, Stop
 
@@ -53,8 +54,9 @@ def shown(held: Held) -> Job:
 
 def write(state_dir: Path, standing: Standing) -> None:
     part = state_dir / f"{FILE}.part"
-    part.write_bytes(msgspec.json.encode(standing))
-    part.replace(state_dir / FILE)
+    with failpoints.crossing("file", "status"):
+        part.write_bytes(msgspec.json.encode(standing))
+        part.replace(state_dir / FILE)
 
 
 def read(state_dir: Path) -> Standing | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from cableferry import failpoints
 from cableferry.schedulers import wrapper
 from cableferry.schedulers.protocol import (
     Accepted,
@@ -54,19 +55,30 @@ class Local:
             return Refused(str(error))
 
     def _submit(self, order: Order) -> Ticket:
+        """Of several starts under one name, however they end, the first to note itself runs the command."""
         run = self._run(order.name)
-        try:
-            run.mkdir(mode=0o700)
-        except FileExistsError:
-            if (known := self._find(order.name)) is not None:
-                return known
-            raise _NotStarted(f"{order.name} was started before and left no trace") from None
-        pid = self._start(order, run)
-        _write(run / "started.json", _Started(pid, _began(pid) or ""))
+        with failpoints.crossing("run", "prepare"):
+            run.mkdir(mode=0o700, exist_ok=True)
+        if (known := self._find(order.name)) is not None:
+            return known
+        with failpoints.crossing("run", "start"):
+            pid = self._start(order, run)
+        if pid is None:
+            return self._first(order.name)
+        with failpoints.crossing("run", "note"):
+            _write(run / "started.json", _Started(pid, _began(pid) or ""))
         return _ticket(order.name, pid)
 
-    def _start(self, order: Order, run: Path) -> int:
-        """Start the wrapper and wait until it has noted itself, so that no crash of ours can lose it."""
+    def _first(self, name: str) -> Ticket:
+        if (known := self._find(name)) is None:
+            raise _NotStarted(f"{name} ended before it began")
+        return known
+
+    def _start(self, order: Order, run: Path) -> int | None:
+        """Start the wrapper and wait until it has noted itself, so that no crash of ours can lose it.
+
+        None when it did not: an earlier one has, or it could not.
+        """
         ready, told = os.pipe()
         try:
             subprocess.run(
@@ -85,13 +97,12 @@ class Local:
             os.close(told)
             with os.fdopen(ready, "rb") as pipe:
                 pid = pipe.read()
-        if not pid:
-            raise _NotStarted(f"{order.name} ended before it began")
-        return int(pid)
+        return int(pid) if pid else None
 
     def find(self, name: str, since: float) -> Found:
         known = self._find(name)
-        return Found(True, () if known is None else (known,))
+        # one that is still to note itself gives way to one that is started later
+        return Found(True, () if known is None else (known,), is_final=True)
 
     def _find(self, name: str) -> Ticket | None:
         started = self._started(self._run(name))

@@ -130,11 +130,15 @@ Submission = Accepted | Refused | Unknown
 
 
 class Found(msgspec.Struct, frozen=True):
-    """Who goes by a name; when the question failed, nothing follows from an empty answer."""
+    """Who goes by a name; when the question failed, nothing follows from an empty answer.
+
+    An empty answer that `is_final` stays true until somebody submits under the name again.
+    """
 
     is_ok: bool
     tickets: tuple[Ticket, ...] = ()
     trouble: str | None = None
+    is_final: bool = False
 
 
 class Snapshot(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ It is started by path, with nothing of the project or of site-packages on its wa
     wrapper.py RUN_DIR READY_FD STDOUT STDERR -- COMMAND...
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -25,8 +26,11 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         # a handler and not SIG_IGN: the command must not inherit our deafness
         signal.signal(number, _hear)
-    _note(run_dir, "run.json", {"pid": os.getpid()})
-    os.write(int(ready), str(os.getpid()).encode())
+    if not _is_first(run_dir):
+        return 0
+    with contextlib.suppress(BrokenPipeError):
+        # whoever started us may have died since, and the command is ours to run all the same
+        os.write(int(ready), str(os.getpid()).encode())
     os.close(int(ready))
     _note(run_dir, "exit.json", _run(command, stdout, stderr))
     return 0
@@ -47,6 +51,22 @@ def _run(command: list[str], stdout: str, stderr: str) -> dict[str, int]:
             err.write(f"{error}\n".encode())
             code = NOT_RUNNABLE
     return {"signal": -code} if code < 0 else {"exit_code": code}
+
+
+def _is_first(run_dir: str) -> bool:
+    """A link comes into being once: whoever started us may have died and somebody else have started another."""
+    mine = os.path.join(run_dir, f"run.{os.getpid()}.json")
+    with open(mine, "w") as file:
+        json.dump({"pid": os.getpid()}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(mine, os.path.join(run_dir, "run.json"))
+    except FileExistsError:
+        return False
+    finally:
+        os.unlink(mine)
+    return True
 
 
 def _note(run_dir: str, name: str, content: dict[str, int]) -> None:

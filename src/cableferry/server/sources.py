@@ -14,7 +14,7 @@ from cableferry.server import described
 from cableferry.server.settings import Secret, Settings
 
 PREFIX = "CABLEFERRY_"
-OTHERS = ("CONFIG", "CLIENT_CONFIG", "SERVER", "TOKEN", "WORKER_SECRET")
+OTHERS = ("CONFIG", "CLIENT_CONFIG", "SERVER", "TOKEN", "WORKER_SECRET", "FAILPOINTS")
 """Variables that are no settings of the server: they name its file, or belong to clients and workers."""
 ALIASES = {
     "MOLGENIS_HPC_SHARED_SECRET": "auth.shared_secret",

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import apsw
 
+from cableferry import failpoints
 from cableferry.store import units
 from cableferry.store.failures import Unavailable
 from cableferry.store.group_commit import MOST_UNITS, GroupCommit
@@ -107,7 +108,8 @@ class Brief:
         try:
             if failure is not None:
                 raise failure
-            self._execute("COMMIT")
+            with failpoints.crossing("commit", "brief"):
+                self._execute("COMMIT")
         except apsw.Error as error:
             self._commits.undo(batch, error)
             return None

@@ -10,6 +10,7 @@ from typing import TypeVar
 import apsw
 import structlog
 
+from cableferry import failpoints
 from cableferry.store import units
 from cableferry.store.failures import Unavailable
 from cableferry.store.tx import News, Params, Row, Statement
@@ -137,7 +138,8 @@ class GroupCommit:
             self._execute("BEGIN IMMEDIATE")
             self._fill(batch)
             started = time.perf_counter()
-            self._execute("COMMIT")
+            with failpoints.crossing("commit"):
+                self._execute("COMMIT")
             return time.perf_counter() - started
         except apsw.Error as error:
             self.undo(batch, error)

@@ -12,6 +12,7 @@ import structlog
 from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8Dumper
 
+from cableferry import failpoints
 from cableferry.store import group_commit, units
 from cableferry.store.failures import Unavailable, Unknown
 from cableferry.store.notify import Hints
@@ -171,7 +172,8 @@ def _perform(connection: psycopg.Connection, tx: PostgresTx, unit: Unit) -> Exce
 def _commit(connection: psycopg.Connection) -> float:
     started = time.perf_counter()
     try:
-        said = connection.execute("COMMIT").statusmessage
+        with failpoints.crossing("commit"):
+            said = connection.execute("COMMIT").statusmessage
     except _GONE as error:
         if connection.closed:
             raise Unknown(

@@ -38,6 +38,9 @@ class Process:
         self._running.kill()
         self._end()
 
+    def is_dead(self) -> bool:
+        return self._running.poll() is not None
+
     def stop(self) -> None:
         self._running.terminate()
         self._end()

@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
+from cableferry import failpoints
 from cableferry.client import crowd, transfers
 from cableferry.client.answers import Artifact, File
 from cableferry.daemon.staging.desk import Brought, Desk, Order, Site, check_file, check_names, check_whole
@@ -97,7 +98,8 @@ def _fetch(ration: Ration, folder: Path, scratch: Path, numbered: tuple[int, Sou
     # beside the inputs, so that no name of theirs can be that of a part
     landing = scratch / str(number)
     found = transfers.fetch(source.opening, file, landing, ration.take)
-    os.replace(landing, target)
+    with failpoints.crossing("file", "input"):
+        os.replace(landing, target)
     return file.path, found
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from cableferry import failpoints
 from cableferry.client import transfers
 from cableferry.client.answers import Artifact
 from cableferry.client.errors import NotFound
@@ -87,7 +88,8 @@ def _pass_on(order: Order, artifact: Artifact) -> Brought:
     }
     fresh = order.input_dir / f"{artifact.id}.json.new"
     fresh.write_bytes(msgspec.json.encode(known))
-    os.replace(fresh, order.input_dir / f"{artifact.id}.json")
+    with failpoints.crossing("file", "reference"):
+        os.replace(fresh, order.input_dir / f"{artifact.id}.json")
     return Brought(None)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from cableferry import failpoints
 from cableferry.client import crowd
 from cableferry.client.answers import Artifact, File
 from cableferry.core import contents
@@ -70,7 +71,8 @@ def point(link: Path, target: str) -> None:
     """A link that is there whole or not at all, whatever stood there before."""
     if link.is_symlink() and os.readlink(link) == target:
         return
-    fresh = link.with_name(f"{link.name}.new")
-    fresh.unlink(missing_ok=True)
-    fresh.symlink_to(target)
-    os.replace(fresh, link)
+    with failpoints.crossing("file", "link"):
+        fresh = link.with_name(f"{link.name}.new")
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(target)
+        os.replace(fresh, link)

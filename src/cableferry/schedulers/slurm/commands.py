@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from cableferry import failpoints
+
 # settings of other people's submissions, and secrets of ours, are no business of Slurm's commands
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "TZ")
 
@@ -32,6 +34,11 @@ class Ran(msgspec.Struct, frozen=True):
 
 def run(command: Sequence[str], seconds: float) -> Ran:
     """The end of a command; one that takes too long is killed with all its children."""
+    with failpoints.crossing("command", command[0]):
+        return _run(command, seconds)
+
+
+def _run(command: Sequence[str], seconds: float) -> Ran:
     try:
         process = subprocess.Popen(
             command,

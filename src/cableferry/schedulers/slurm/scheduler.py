@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from cableferry import failpoints
 from cableferry.schedulers.protocol import (
     BATCH_LOG,
     Accepted,
@@ -51,7 +52,8 @@ class Slurm:
     def submit(self, order: Order) -> Submission:
         run = self._run(order.name)
         try:
-            runs.prepare(run, order)
+            with failpoints.crossing("run", "prepare"):
+                runs.prepare(run, order)
         except OSError as error:
             return Refused(f"the run's folder {run} cannot be written: {error.strerror}", may_pass=True)
         ran = self._ask(sbatch(order, run, self._place.site))

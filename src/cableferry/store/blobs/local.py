@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from cableferry import failpoints
 from cableferry.store.blobs import Found, Hasher, Stored, reading
 from cableferry.store.blobs.streams import Stream
 from cableferry.store.blobs.threads import Threads
@@ -165,16 +166,19 @@ class LocalDraft:
     def add(self, batch: Sequence[bytes]) -> None:
         with self._lock, _told(self.place):
             if not self._is_over:
-                _write(self._opened(), batch)
+                with failpoints.crossing("bytes", "added"):
+                    _write(self._opened(), batch)
 
     def keep(self, rest: Sequence[bytes], place: str) -> None:
         with self._lock, _told(self.place):
             if self._is_over:
                 return
-            _write(self._opened(), rest)
-            os.fdatasync(self._opened())
-            self._close()
-            self._rename(place)
+            with failpoints.crossing("bytes", "kept"):
+                _write(self._opened(), rest)
+                os.fdatasync(self._opened())
+                self._close()
+            with failpoints.crossing("bytes", "placed"):
+                self._rename(place)
 
     def drop(self) -> None:
         with self._lock, _told(self.place):
