@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # a process of the tests that dies ends them: started again, it can wait for ever for work that is done
 PYTEST_ARGS ?= -n 2 --dist loadgroup --max-worker-restart=0
 
-.PHONY: help setup web demo shots stories test bench lint format docs sql lock cluster cluster-down clean
+.PHONY: help setup web demo shots stories test bench lint format docs sql lock cluster cluster-down cluster-matrix cluster-nfs clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -71,6 +71,13 @@ cluster:  ## a real Slurm with Apptainer on this machine, kept until cluster-dow
 
 cluster-down:  ## stop that cluster and remove what it wrote
 	@tools/cluster/down.sh
+
+cluster-matrix: $(READY)  ## the stories on every version of Slurm, with accounting and without; CELLS='trixie sid:none' for some
+	@$(PY) -m tools.matrix $(CELLS)
+
+cluster-nfs: $(READY)  ## stories with a head node that sees the jobs' folder over a real NFS, in an emulated machine
+	@tools/cluster/install.sh
+	@$(PY) -m pytest -q tests/system/nfs_stories.py
 
 clean:  ## forget everything that make has built
 	@rm -rf $(VENV) build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -18,7 +18,7 @@ from tests.house.sources import ROOT
 from tests.networks import Network
 
 _TOOLS = ROOT / "tools" / "cluster"
-_LOCK = ROOT / "build" / "cluster.lock"
+_BUILD = ROOT / "build"
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -87,8 +87,8 @@ def running() -> Iterator[Cluster]:
         subprocess.run([_TOOLS / "up.sh", "--where"], capture_output=True, text=True, check=True).stdout.strip()
     )
     mark = where / "for-tests"
-    _LOCK.parent.mkdir(exist_ok=True)
-    with _LOCK.open("a") as lock:
+    _BUILD.mkdir(exist_ok=True)
+    with (_BUILD / f"{where.name}.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         is_ours = mark.exists() or not _is_up(where)
         _tool("up.sh")
@@ -104,13 +104,26 @@ def running() -> Iterator[Cluster]:
 @contextlib.contextmanager
 def behind(network: Network) -> Iterator[Cluster]:
     """Another one in a network of its own, for as long as the block."""
+    with _another({}, network) as cluster:
+        yield cluster
+
+
+@contextlib.contextmanager
+def forgetful() -> Iterator[Cluster]:
+    """Another one, which keeps no accounts and forgets within seconds what has ended, for as long as the block."""
+    with _another({"CLUSTER_ACCOUNTING": "none", "CLUSTER_MIN_JOB_AGE": "2"}) as cluster:
+        yield cluster
+
+
+@contextlib.contextmanager
+def _another(said: Mapping[str, str], network: Network | None = None) -> Iterator[Cluster]:
     with tempfile.TemporaryDirectory(prefix="cableferry-cluster-", dir="/var/tmp") as folder:
         Path(folder).chmod(0o755)
-        settings = {"CLUSTER_DIR": folder}
+        settings = {"CLUSTER_DIR": folder, **said}
         try:
             _tool("up.sh", network, settings)
-            said = msgspec.json.decode((Path(folder) / "cluster.json").read_bytes(), type=Cluster)
-            yield msgspec.structs.replace(said, network=network)
+            cluster = msgspec.json.decode((Path(folder) / "cluster.json").read_bytes(), type=Cluster)
+            yield msgspec.structs.replace(cluster, network=network)
         finally:
             _tool("down.sh", network, settings)
             Path(folder).mkdir(exist_ok=True)
@@ -137,7 +150,9 @@ def _is_up(where: Path) -> bool:
 def _tool(name: str, network: Network | None = None, settings: Mapping[str, str] = MappingProxyType({})) -> None:
     """Its daemons keep what they inherit, so they inherit nothing of ours that somebody waits for."""
     command = (str(_TOOLS / name),)
-    said = _LOCK.parent / f"cluster-{name}{'-behind' if network else ''}.log"
+    _BUILD.mkdir(exist_ok=True)
+    of = Path(settings["CLUSTER_DIR"]).name if settings else "cluster"
+    said = _BUILD / f"{of}-{name}.log"
     with said.open("w") as log:
         finished = subprocess.run(
             command if network is None else network.inside(*command),

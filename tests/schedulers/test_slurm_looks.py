@@ -1,6 +1,7 @@
 """What Slurm's class makes of its commands' answers, the late, broken and missing ones too."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -207,6 +208,16 @@ def test_a_note_of_another_job_or_of_none_is_no_note(
     programs.say("sacct", "")
     _status(tmp_path)
     (tmp_path / "runs" / "cf-j1-a1" / "status.json").write_text(content)
+
+    assert slurm.sight([A], 5).jobs == {A.name: Sighting(Phase.MISSING)}
+
+
+def test_a_pipe_in_the_place_of_a_note_holds_nobody_up(programs: Recorded, slurm: Slurm, tmp_path: Path) -> None:
+    programs.say("squeue", "")
+    programs.say("sacct", "")
+    (tmp_path / "runs" / "cf-j1-a1").mkdir(parents=True)
+    for name in ("status.json", "fence"):
+        os.mkfifo(tmp_path / "runs" / "cf-j1-a1" / name)
 
     assert slurm.sight([A], 5).jobs == {A.name: Sighting(Phase.MISSING)}
 

@@ -1,10 +1,11 @@
 """Reads what a command says of its progress, line by line and never a line twice."""
 
 import os
-import stat
 from pathlib import Path
 
 import msgspec
+
+from cableferry.schedulers import shared
 
 FILE = ".hpc_progress.jsonl"
 MOST_BYTES = 256 * 1024
@@ -50,13 +51,10 @@ def rest(output_dir: Path, offset: int, is_over: bool) -> Read:
 
 def _behind(path: Path, offset: int) -> bytes:
     try:
-        # a command may put anything there: a pipe must not hold us up
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = shared.opened(path)
     except OSError:
         return b""
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return b""
         file.seek(offset)
         return file.read(MOST_BYTES)
 

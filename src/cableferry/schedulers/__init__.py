@@ -3,4 +3,4 @@
 from cableferry.schedulers import local, simulated, slurm
 
 ROLL_CALL = (local, simulated, slurm)
-MECHANISM = ("protocol", "wrapper")
+MECHANISM = ("protocol", "shared", "wrapper")

@@ -1,13 +1,14 @@
 """A file that a job writes, read on from where it was: late, cut short or begun anew as it may be."""
 
 import os
-import stat
+from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
 from cableferry.daemon.tailing import redacting
 from cableferry.daemon.tailing.redacting import Masks
+from cableferry.schedulers import shared
 
 # a mask may be three times as long as what it hides, and a chunk has at most 256 KiB
 READ_BYTES = 80 * 1024
@@ -35,14 +36,11 @@ class Piece(msgspec.Struct, frozen=True):
 def read(tail: Tail, masks: Masks, is_over: bool) -> Piece | None:
     """The next piece; None when there is nothing to say yet. The file is opened anew each time, for the sake of NFS."""
     try:
-        # a job may put anything there: a pipe must not hold us up, a link not lead us astray
-        descriptor = os.open(tail.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = shared.opened(Path(tail.path))
     except OSError:
         return None
     try:
         seen = os.fstat(descriptor)
-        if not stat.S_ISREG(seen.st_mode):
-            return None
         begun = _begun(tail, seen)
         content = os.pread(descriptor, READ_BYTES, begun.source)
     finally:

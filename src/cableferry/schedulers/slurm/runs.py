@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from cableferry.schedulers import shared
 from cableferry.schedulers.protocol import Order, Usage
 
 SCRIPT = Path(__file__).with_name("batch.sh")
@@ -49,11 +50,7 @@ def prepare(run: Path, order: Order) -> None:
 def status(run: Path) -> Status | None:
     """What the script left, if it is there to be seen."""
     try:
-        # a listing is asked for first: over NFS it makes a client forget that there was no such file
-        if "status.json" not in os.listdir(run):
-            return None
-        with (run / "status.json").open("rb") as file:
-            return msgspec.json.decode(file.read(_MOST), type=Status)
+        return msgspec.json.decode(_read(run / "status.json"), type=Status)
     except (OSError, msgspec.DecodeError):
         return None
 
@@ -61,10 +58,14 @@ def status(run: Path) -> Status | None:
 def holder(run: Path) -> str | None:
     """The job that passed the fence, if one did."""
     try:
-        with (run / "fence").open() as file:
-            return file.read(_MOST).partition(".")[0] or None
+        return _read(run / "fence").decode("ascii", "replace").partition(".")[0] or None
     except OSError:
         return None
+
+
+def _read(path: Path) -> bytes:
+    with os.fdopen(shared.opened(path), "rb") as file:
+        return file.read(_MOST)
 
 
 def _words(words: "list[str] | tuple[str, ...]") -> bytes:
