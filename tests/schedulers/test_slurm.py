@@ -68,11 +68,14 @@ class Site:
         return self.until(ticket, Phase.ENDED)
 
     def begin_again(self, ticket: Ticket) -> None:
-        """A requeued job waits for two minutes, and must not start while its first run is still being ended."""
+        """A requeued job waits for two minutes, and must not start while its first run is still being ended.
+
+        A node refuses what starts in the very second in which it was ended.
+        """
         until(lambda: (self.folder / "runs" / ticket.name / "status.json").exists())
         self.until(ticket, Phase.QUEUED)
         with clusters.acting_as_root():
-            self.cluster.root("scontrol", "update", f"jobid={ticket.called}", "StartTime=now")
+            self.cluster.root("scontrol", "update", f"jobid={ticket.called}", "StartTime=now+1")
 
     def accounted(self, ticket: Ticket) -> Usage:
         """What accounting says of it, as soon as it does."""

@@ -65,7 +65,7 @@ fit_this_machine() {
     [ -e /etc/hosts ] || echo '127.0.0.1 localhost' >/etc/hosts
 }
 
-ensure ca-certificates squashfs-tools squashfuse uidmap patchelf
+ensure "${APPTAINER_PACKAGES[@]}"
 if ! "$prefix/usr/bin/apptainer" --version >/dev/null 2>&1; then
     say "installing Apptainer in $prefix"
     work=$(mktemp -d)

@@ -5,7 +5,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/place.sh"
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    ensure munge slurmctld slurmd slurm-client slurmdbd mariadb-server iproute2 nftables
+    ensure "${SLURM_PACKAGES[@]}"
     "$here/apptainer.sh" "$APPTAINER_PREFIX"
     "$here/image.sh" "$CLUSTER_IMAGE"
     for user in "${CLUSTER_USERS[@]}"; do

@@ -6,6 +6,8 @@ CLUSTER_DIR=$(realpath -m "${CLUSTER_DIR:-/var/tmp/cableferry-cluster-$(printf %
 CLUSTER_USERS=(ferrier1 ferrier2)
 APPTAINER_PREFIX=${APPTAINER_PREFIX:-/opt/apptainer}
 CLUSTER_IMAGE=$APPTAINER_PREFIX/busybox.sif
+SLURM_PACKAGES=(munge slurmctld slurmd slurm-client slurmdbd mariadb-server iproute2 nftables)
+APPTAINER_PACKAGES=(ca-certificates squashfs-tools squashfuse uidmap patchelf)
 
 say() { printf 'cluster: %s\n' "$*"; }
 die() { printf 'cluster: %s\n' "$*" >&2; exit 1; }
