@@ -22,9 +22,9 @@ from tests.clusters import Cluster
 from tests.system.cluster_daemon import ClusterDaemon
 
 SIZES = (10, 100, 1000, 5000)
-WATCHED_SECONDS = 20.0
+WATCHED_SECONDS = 12.0
 # young jobs are looked at more often
-CALM_SECONDS = 25.0
+CALM_SECONDS = 21.0
 PATIENCE_SECONDS = 300.0
 PROGRAMS = ("sbatch", "squeue", "sacct", "scancel", "scontrol")
 _QUEUE = ("squeue", "--me", "--noheader", "--states=all", f"--format={rows.SQUEUE}")

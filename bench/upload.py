@@ -82,7 +82,7 @@ def _small(server: Server, path: Path, files: int) -> Small:
     named = list(zip(paths, contents, strict=True))
     for start in range(0, files, -(-files // TURNS)):
         turn = named[start : start + -(-files // TURNS)]
-        floor += _kept_each(path / "small", [content for _, content in turn[::FLOOR_PART]]) * FLOOR_PART
+        floor += kept_each(path / "small", [content for _, content in turn[::FLOOR_PART]]) * FLOOR_PART
         put += _run(server, [[_put(id_, name, content)] for name, content in turn])
     home = f"/artifacts/{id_}"
     return Small(
@@ -95,7 +95,7 @@ def _small(server: Server, path: Path, files: int) -> Small:
     )
 
 
-def _kept_each(folder: Path, contents: Sequence[bytes]) -> float:
+def kept_each(folder: Path, contents: Sequence[bytes]) -> float:
     """Seconds of one process to hash, write, sync and rename each, and to sync the folder it is then in."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     began = perf_counter()

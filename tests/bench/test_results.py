@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bench import api, cluster, dispatch, download, opeva, report, s3, scale, startup, sync, tracking, upload
+from bench import api, cluster, dispatch, download, opeva, report, s3, scale, staging, startup, sync, tracking, upload
 from tests.clusters import Cluster
 
 
@@ -18,6 +18,7 @@ from tests.clusters import Cluster
         pytest.param(lambda: dispatch.main(waiters=2, jobs=3, idle_seconds=0), id="dispatch"),
         pytest.param(lambda: startup.main(runs=1, starts=1), id="startup"),
         pytest.param(lambda: upload.main(total=3 * 2**20, rounds=1, files=20), id="upload"),
+        pytest.param(lambda: staging.main(large=40 * 2**20, huge=2**20, files=20), id="staging"),
         pytest.param(lambda: opeva.main(sizes=(8, 16), rounds=1, each=8), id="opeva"),
         pytest.param(lambda: download.main(total=3 * 2**20, rounds=1), id="download"),
         pytest.param(lambda: s3.main(total=3 * 2**20, rounds=1, sizes=(2**16, 2**20)), id="s3"),
