@@ -7,7 +7,7 @@ from cableferry.core.jobs import State
 from cableferry.daemon.decide import Decision, Effect, Limits, Seen, decide, stopped
 from cableferry.daemon.held import Held, Stage, Stop
 from cableferry.daemon.progress import Line
-from cableferry.schedulers.protocol import Ending, Phase, Sighting
+from cableferry.schedulers.protocol import Ending, Phase, Sighting, Ticket
 
 RUNNING = Sighting(Phase.RUNNING, word="RUNNING", node="c1")
 DONE = Sighting(Phase.ENDED, 0, ending=Ending.DONE)
@@ -118,6 +118,14 @@ def test_what_is_seen_of_a_submitted_job(
     assert decision.held.stage is becomes
     assert [f"{report.status} {report.detail}" for report in decision.reports] == told
     assert decision.effect is None
+
+
+def test_when_a_job_was_submitted_stays_as_its_scheduler_first_said_it() -> None:
+    held = _held(Stage.SUBMITTED)
+    for submitted in (70, 90):
+        held = _decide(held, sighting=msgspec.structs.replace(RUNNING, submitted_at=submitted)).held
+
+    assert Ticket("cf-j1-a1", "12", submitted_at=70) == held.ticket
 
 
 def test_why_it_waits_is_told_when_it_changes_and_now_and_then() -> None:

@@ -60,7 +60,7 @@ def test_one_look_is_one_squeue_and_at_most_one_sacct_whatever_the_number(progra
 def test_living_jobs_alone_need_no_sacct(programs: Recorded, slurm: Slurm) -> None:
     programs.say("squeue", LIVING)
 
-    assert slurm.sight([A], 5).jobs == {A.name: Sighting(Phase.RUNNING, word="RUNNING", node="c1")}
+    assert slurm.sight([A], 5).jobs == {A.name: Sighting(Phase.RUNNING, word="RUNNING", node="c1", submitted_at=100)}
     assert programs.calls("sacct") == []
 
 
@@ -100,6 +100,20 @@ def test_the_job_of_another_name_under_our_id_is_not_ours(programs: Recorded, sl
 
     assert seen.jobs == {A.name: Sighting(Phase.MISSING)}
     assert seen.strangers == ()  # it was asked about by its id, and is left alone
+
+
+@pytest.mark.parametrize(
+    ("submitted", "phase"), [(1700000000, Phase.MISSING), (1795120779, Phase.ENDED), (1795129999, Phase.ENDED)]
+)
+def test_an_older_job_under_our_name_and_id_is_another(
+    programs: Recorded, slurm: Slurm, submitted: int, phase: Phase
+) -> None:
+    """As sacct says it where a controller that lost its state began to count anew; a requeued one is younger."""
+    ours = Ticket("cf-j1-a1", "12", submitted_at=1795120779)
+    programs.say("squeue", "")
+    programs.say("sacct", f"12|FAILED|1:0|{submitted}|65|00:01.5||f0c1|None|cf-j1-a1\n")
+
+    assert slurm.sight([ours], 5).jobs[ours.name].phase is phase
 
 
 def test_living_jobs_of_ours_that_nobody_asked_about_are_named(programs: Recorded, slurm: Slurm) -> None:

@@ -138,6 +138,8 @@ def _submitted(held: Held, seen: Seen) -> Decision:
 
 def _alive(held: Held, seen: Seen, sighting: Sighting) -> Decision:
     reports: list[TransitionBody] = []
+    if held.entered_at is None:
+        held = msgspec.structs.replace(held, entered_at=sighting.submitted_at)
     if sighting.phase is Phase.RUNNING and held.stage is Stage.SUBMITTED:
         held = msgspec.structs.replace(held, stage=Stage.STARTED, started_at=seen.now)
         if held.told is not State.RUNNING:

@@ -32,6 +32,7 @@ class Stop(StrEnum):
 class Held(msgspec.Struct, frozen=True, kw_only=True):
     """One job; `told` is the last state that its server was told, or told us.
 
+    `entered_at` is when it was submitted by its scheduler's clock, `submitted_at` by ours.
     `outside` are the places that its container must see besides; `is_home` says that its results are at the server,
     `is_second` that the job we knew did nothing because another of its name was first.
     """
@@ -55,6 +56,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     called: str | None = None
     cluster: str | None = None
     submitted_at: float | None = None
+    entered_at: int | None = None
     started_at: float | None = None
     ended_at: float | None = None
     missing_since: float | None = None
@@ -74,7 +76,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ticket(self) -> Ticket | None:
-        return None if self.called is None else Ticket(self.name, self.called, cluster=self.cluster)
+        return None if self.called is None else Ticket(self.name, self.called, self.entered_at, self.cluster)
 
     @property
     def takes_room(self) -> bool:

@@ -99,6 +99,7 @@ def _accepted(held: Held, ticket: Ticket, now: float) -> Decision:
         called=ticket.called,
         cluster=ticket.cluster,
         submitted_at=now,
+        entered_at=ticket.submitted_at,
         remark=None,
         missing_since=None,
     )

@@ -47,7 +47,10 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class Sighting(msgspec.Struct, frozen=True):
-    """What a scheduler said about a job just now; `word` is its own word, `may_grow` that it may soon say more."""
+    """What a scheduler said about a job just now; `word` is its own word, `may_grow` that it may soon say more.
+
+    `submitted_at` is when it was submitted, by the scheduler's clock.
+    """
 
     phase: Phase
     exit_code: int | None = None
@@ -59,6 +62,7 @@ class Sighting(msgspec.Struct, frozen=True):
     starts_at: float | None = None
     usage: Usage | None = None
     may_grow: bool = False
+    submitted_at: int | None = None
 
 
 class Resources(msgspec.Struct, frozen=True):
@@ -99,7 +103,10 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Ticket(msgspec.Struct, frozen=True):
-    """Who a job is to its scheduler; an id alone may be given to another job one day."""
+    """Who a job is to its scheduler; an id alone may be given to another job one day.
+
+    `submitted_at` is by the scheduler's clock, and None until it has been heard from there.
+    """
 
     name: str
     called: str

@@ -26,6 +26,8 @@ from cableferry.schedulers.slurm.commands import Ran
 from cableferry.schedulers.slurm.rows import Row
 
 _OVER_ALREADY = "Invalid job id specified"
+# between what two of Slurm's programs say of one submission; an id takes far longer to come round again
+_SUBMIT_SECONDS = 60
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -43,7 +45,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Slurm:
-    """One cluster, as one user of it."""
+    """One cluster, as one user of it; `clusters` is for several."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -187,5 +189,13 @@ def _of(known: Mapping[str, Row], ticket: Ticket) -> Row | None:
 
 
 def _is(row: Row, ticket: Ticket) -> bool:
-    """Ids are used again, and so may be a name by a user's own hand; both together are not."""
-    return row.id == ticket.called and row.name == ticket.name
+    """Ids are used again, and names too where a controller has lost its state: what was submitted before is another.
+
+    A requeued job counts as submitted again, so later is no other.
+    """
+    is_older = (
+        row.submitted_at is not None
+        and ticket.submitted_at is not None
+        and row.submitted_at < ticket.submitted_at - _SUBMIT_SECONDS
+    )
+    return row.id == ticket.called and row.name == ticket.name and not is_older

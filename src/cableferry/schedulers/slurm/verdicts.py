@@ -16,7 +16,9 @@ def alive(row: Row) -> Sighting:
     """A job that waits or runs, or of which Slurm says something we have no word for."""
     phase = states.phase(row.word)
     starts_at = row.starts_at if phase is Phase.QUEUED else None
-    return Sighting(phase, word=row.word, reason=row.reason, node=row.node, starts_at=starts_at)
+    return Sighting(
+        phase, word=row.word, reason=row.reason, node=row.node, starts_at=starts_at, submitted_at=row.submitted_at
+    )
 
 
 def ended(row: Row | None, status: Status | None, was_first: bool = True) -> Sighting:
