@@ -116,6 +116,13 @@ def forgetful() -> Iterator[Cluster]:
 
 
 @contextlib.contextmanager
+def beside(cluster: Cluster) -> Iterator[Cluster]:
+    """One more cluster of the same site, so that the commands of either reach both, for as long as the block."""
+    with _another({"CLUSTER_BESIDE": str(Path(cluster.slurm_conf).parent.parent)}) as second:
+        yield second
+
+
+@contextlib.contextmanager
 def _another(said: Mapping[str, str], network: Network | None = None) -> Iterator[Cluster]:
     with tempfile.TemporaryDirectory(prefix="cableferry-cluster-", dir="/var/tmp") as folder:
         Path(folder).chmod(0o755)

@@ -187,6 +187,8 @@ def test_profiles_may_stand_in_their_processor(tmp_path: Path) -> None:
         ("emx2:\n  worker_id: ${NOT_THERE}\n", "NOT_THERE, which is not set"),
         ("emx2:\n  auth_mode: magic\n", "auth_mode"),
         ("profiles:\n  a:b:\n    entrypoint: ./x=y\n", "may hold no equals sign"),
+        ("slurm:\n  cluster: a,b\n", "'a,b' is no name of one cluster"),
+        ("profiles:\n  a:b:\n    cluster: --all\n", "'--all' is no name of one cluster"),
         ("inputs:\n  http_host: [a]\n", "for http_host write http_hosts"),
         ("inputs:\n  http_hosts: ['https://a/b']\n", r"inputs: .*http_hosts"),
         ("inputs:\n  max_bytes: 5 TB\n", "write 500G, for example"),
@@ -199,6 +201,12 @@ def test_profiles_may_stand_in_their_processor(tmp_path: Path) -> None:
 def test_a_bad_file_says_what_to_change(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(BadConfig, match=why):
         _load(tmp_path, text)
+
+
+def test_a_profile_may_name_a_cluster_of_its_own(tmp_path: Path) -> None:
+    text = "slurm: {cluster: first}\nprofiles: {a:b: {cluster: second}, a:c: {}}"
+
+    assert ["second", "first"] == [profile.resources.cluster for profile in _load(tmp_path, text).profiles]
 
 
 def test_nothing_in_a_file_becomes_an_object(tmp_path: Path) -> None:

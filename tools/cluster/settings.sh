@@ -112,7 +112,7 @@ accounting_settings() {
         cat <<CONF
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=localhost
-AccountingStoragePort=$((PORT + 1))
+AccountingStoragePort=$ACCOUNTS_PORT
 # without it sacct and sacctmgr ask munge's usual socket, and hang
 AccountingStoragePass=$MUNGE_SOCKET
 AccountingStorageTRES=gres/gpu

@@ -6,6 +6,7 @@
 #
 #   CLUSTER_DIR          where it lies (a place outside the checkout, one per checkout)
 #   CLUSTER_ACCOUNTING   slurmdbd (default), or none: a site without sacct
+#   CLUSTER_BESIDE       where another one lies: this is one more cluster of its site, with the same munge and accounts
 #   CLUSTER_CGROUP       auto (default), v1 or none: without, memory is polled and a job over it is killed by a signal
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -26,7 +27,8 @@ if [ "$CGROUP" = auto ]; then
 fi
 SLURM_VERSION=$(slurmctld -V | awk '{ print $2 }')
 SLURM_NUMBER=$(awk -F. '{ print $1 * 100 + $2 }' <<<"$SLURM_VERSION")
-MUNGE_SOCKET=$CLUSTER_DIR/munge/socket
+SITE=$(realpath -m "${CLUSTER_BESIDE:-$CLUSTER_DIR}")
+MUNGE_SOCKET=$SITE/munge/socket
 
 start() { # start PROGRAM...: in a session of its own, with nothing of ours in its environment
     setsid env -i PATH="$PATH" LC_ALL=C SLURM_CONF="$SLURM_CONF" "$@" </dev/null
@@ -59,6 +61,7 @@ choose_ports() { # several clusters on one machine differ in their ports and in 
     fi
     number=$(cat "$CLUSTER_DIR/number")
     PORT=$((17000 + 32 * number))
+    ACCOUNTS_PORT=$((17001 + 32 * $(cat "$SITE/number")))
     CLUSTER_NAME=ferry$number
     CPU_NODES=("f${number}c1" "f${number}c2")
     GPU_NODE=f${number}g1
@@ -112,14 +115,14 @@ account() { # who may submit, and an account that takes one job at a time
     users=$(IFS=,; echo "${CLUSTER_USERS[*]}")
     {
         sacctmgr -i add cluster "$CLUSTER_NAME"
-        sacctmgr -i add account lab,tight Description=lab Organization=lab
-        sacctmgr -i modify account tight set MaxSubmitJobs=1
-        sacctmgr -i add user "$users" account=lab
-        sacctmgr -i add user "$users" account=tight
-        sacctmgr -i modify user "$users" set DefaultAccount=lab
-        sacctmgr -i add user root account=lab
+        sacctmgr -i add account lab,tight cluster="$CLUSTER_NAME" Description=lab Organization=lab
+        sacctmgr -i modify account where name=tight cluster="$CLUSTER_NAME" set MaxSubmitJobs=1
+        sacctmgr -i add user "$users" account=lab cluster="$CLUSTER_NAME"
+        sacctmgr -i add user "$users" account=tight cluster="$CLUSTER_NAME"
+        sacctmgr -i modify user where name="$users" cluster="$CLUSTER_NAME" set DefaultAccount=lab
+        sacctmgr -i add user root account=lab cluster="$CLUSTER_NAME"
     } >"$CLUSTER_DIR/log/sacctmgr.out" 2>&1 || true
-    sacctmgr -n show association format=user%20,account%20 | grep -q "${CLUSTER_USERS[0]} .*tight" ||
+    sacctmgr -n show association cluster="$CLUSTER_NAME" format=user%20,account%20 | grep -q "${CLUSTER_USERS[0]} .*tight" ||
         die "no accounts: see $CLUSTER_DIR/log/sacctmgr.out"
     : >"$CLUSTER_DIR/accounted"
 }
@@ -164,12 +167,14 @@ cmp -s "$SLURM_CONF.new" "$SLURM_CONF" || changed=true
 mv "$SLURM_CONF.new" "$SLURM_CONF"
 # daemons must not keep our lock
 exec 9>&-
-start_munged
-if [ "$ACCOUNTING" = slurmdbd ]; then
-    start_mariadbd
-    start_slurmdbd
-    account
+if [ "$SITE" = "$CLUSTER_DIR" ]; then
+    start_munged
+    if [ "$ACCOUNTING" = slurmdbd ]; then
+        start_mariadbd
+        start_slurmdbd
+    fi
 fi
+[ "$ACCOUNTING" != slurmdbd ] || account
 [ "$changed" = false ] || ! runs "$CLUSTER_DIR/run/slurmctld.pid" slurmctld || scontrol reconfigure
 start_slurm
 write_facts

@@ -25,13 +25,14 @@ def scheduler(config: "Config", metrics: "Metrics") -> "Scheduler":
     from cableferry.daemon import launch
     from cableferry.schedulers.local import Local
     from cableferry.schedulers.simulated import Simulated
-    from cableferry.schedulers.slurm.scheduler import Place, Slurm
+    from cableferry.schedulers.slurm.clusters import Clusters
+    from cableferry.schedulers.slurm.scheduler import Place
 
     folder = Path(config.jobs_dir) / launch.RUNS
     match config.backend:
         case "slurm":
             place = Place(folder, launch.prefix(config), config.command_seconds, config.cluster, metrics.commanded)
-            return Slurm(place)
+            return Clusters(place, {profile.resources.cluster for profile in config.profiles} or {config.cluster})
         case "local":
             return Local(folder)
         case "simulate":

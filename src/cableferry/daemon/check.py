@@ -181,7 +181,7 @@ def _rehearsed(config: Config, profile: Profile) -> Finding:
     order = Order("cf-check", ("true",), str(run), str(run), {}, profile.resources, "check")
     try:
         runs.prepare(run, order)
-        first, *rest = sbatch(order, run, () if config.cluster is None else (f"--clusters={config.cluster}",))
+        first, *rest = sbatch(order, run, _site(profile))
         ran = commands.run((first, "--test-only", *rest), config.command_seconds)
     except OSError as error:
         return Finding(what, False, f"{run}: {error.strerror}", "see the row of jobs")
@@ -195,3 +195,8 @@ def _rehearsed(config: Config, profile: Profile) -> Finding:
 def _version(text: str) -> tuple[int, ...]:
     found = re.search(r"(\d+)\.(\d+)", text)
     return (0,) if found is None else (int(found[1]), int(found[2]))
+
+
+def _site(profile: Profile) -> tuple[str, ...]:
+    cluster = profile.resources.cluster
+    return () if cluster is None else (f"--clusters={cluster}",)

@@ -27,6 +27,7 @@ Words = str | list[str]
 _VARIABLE = re.compile(r"\$\{([^}]+)\}")
 _SECRET = ("worker_secret", "shared_secret", "secret_access_key")
 # what separates the parts of a bind mount, or stands for a job's id in Slurm's file names
+_CLUSTER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _UNFIT = re.compile(r"[,:%\\\x00-\x1f\x7f]")
 
 
@@ -78,6 +79,7 @@ class ProfileSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     container_entrypoint: Words = []
     entrypoint: Words = []
     host_entrypoint: Words = []
+    cluster: str | None = None
     partition: str | None = None
     cpus: Annotated[int, Meta(ge=1)] = 4
     memory: str = "16G"
@@ -233,6 +235,9 @@ def _refuse_unfit(path: Path, file: File) -> None:
         redacting.compiled(file.worker.redact)
     except redacting.BadPattern as error:
         raise BadConfig(f"{path}: worker.redact: {error}") from error
+    clusters = [file.slurm.cluster, *(said.cluster for said in file.profiles.values())]
+    if unfit := [name for name in clusters if name is not None and not _CLUSTER.fullmatch(name)]:
+        raise BadConfig(f"{path}: {unfit[0]!r} is no name of one cluster")
     for (processor, profile), said in file.profiles.items():
         commands = _words(said.host_entrypoint or said.entrypoint)
         if commands and "=" in commands[0]:
@@ -305,6 +310,7 @@ def _container(said: ProfileSection, apptainer: ApptainerSection) -> Container |
 
 def _resources(said: ProfileSection, slurm: SlurmSection) -> Resources:
     return Resources(
+        cluster=said.cluster or slurm.cluster,
         partition=said.partition or slurm.default_partition,
         account=said.account or slurm.default_account,
         qos=said.qos or slurm.default_qos,

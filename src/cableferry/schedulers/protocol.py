@@ -68,6 +68,7 @@ class Sighting(msgspec.Struct, frozen=True):
 class Resources(msgspec.Struct, frozen=True):
     """What a site gives a job; what is None is left to the scheduler."""
 
+    cluster: str | None = None
     partition: str | None = None
     account: str | None = None
     qos: str | None = None
