@@ -15,8 +15,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from cableferry.client import transfers
 from cableferry.client.answers import Job, Transition
 from cableferry.client.emx2 import Emx2
+from cableferry.daemon.tailing import sending
 from cableferry.schedulers.local import Local
 from cableferry.schedulers.protocol import Ticket
 from cableferry.wire.emx2.bodies import CreateBody
@@ -24,7 +26,8 @@ from tests.cli import ferry as program
 from tests.daemon import plain_server
 
 COMMANDS = {
-    "hello": """printf '{"phase": "one", "progress": 0.5}\\n{"phase": "two"}\\n' >"$HPC_OUTPUT_DIR/.hpc_progress.jsonl"
+    "hello": """echo hello
+        printf '{"phase": "one", "progress": 0.5}\\n{"phase": "two"}\\n' >"$HPC_OUTPUT_DIR/.hpc_progress.jsonl"
         printf '%s' "$HPC_PARAMETERS" >"$HPC_OUTPUT_DIR/result" """,
     "fail": "exit 3",
     "gate": 'mkfifo "$HPC_WORK_DIR/gate"; echo $$ >"$HPC_WORK_DIR/pid"; exec cat "$HPC_WORK_DIR/gate"',
@@ -71,6 +74,13 @@ class Bench:
 
     def file(self, job: str, name: str) -> Path:
         return self.folder / "jobs" / job / name
+
+    def brought(self, artifact: str | None, path: str) -> bytes:
+        assert artifact is not None
+        target = self.folder / "brought"
+        (found,) = [each for each in self.client.artifacts.files(artifact) if each.path == path]
+        transfers.download(self.client.artifacts, artifact, found, target)
+        return target.read_bytes()
 
     def forget(self) -> None:
         """Take from the worker what it knows of its jobs, and the jobs themselves."""
@@ -126,8 +136,10 @@ def test_a_job_runs_and_every_line_of_progress_is_told(bench: Bench) -> None:
     with _working(bench):
         ended = bench.until(job, "COMPLETED", "FAILED")
 
-    assert ended.detail == f"exit_code=0; output={bench.file(job, 'output')}"
-    assert json.loads(bench.file(job, "output/result").read_text()) == {"n": "$(x)"}
+    made = f"log_artifact={ended.log_artifact_id}; output_artifact={ended.output_artifact_id}"
+    assert ended.detail == f"exit_code=0; {made}"
+    assert json.loads(bench.brought(ended.output_artifact_id, "result")) == {"n": "$(x)"}
+    assert bench.brought(ended.log_artifact_id, "stdout.log") == b"hello\n"
     assert [(row.to_status, row.phase) for row in bench.history(job)] == [
         ("PENDING", None),
         ("CLAIMED", None),
@@ -137,6 +149,22 @@ def test_a_job_runs_and_every_line_of_progress_is_told(bench: Bench) -> None:
         ("STARTED", "two"),
         ("COMPLETED", None),
     ]
+
+
+@pytest.mark.parametrize("bench", ["with our extensions"], indirect=True)
+def test_the_first_line_of_a_log_comes_before_anybody_can_follow_it(bench: Bench) -> None:
+    job = bench.submit("gate")
+    with _working(bench):
+        bench.until(job, "STARTED")
+        os.close(bench.process(job))
+        with bench.file(job, "work/gate").open("w", buffering=1) as gate:
+            gate.write("at last\n")
+            end = time.monotonic() + sending.UNWATCHED_SECONDS / 2
+            while not (listed := bench.client.logs.find(job).items) and time.monotonic() < end:
+                select.select([], [], [], 0.05)
+        bench.until(job, "COMPLETED")
+
+    assert [each.stream for each in listed] == ["stdout"]
 
 
 def test_a_failure_is_told_with_its_exit_code(bench: Bench) -> None:

@@ -80,7 +80,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     keep_work_dirs: Kept = "never"
     posix_roots: tuple[str, ...] | None = None
     redact: tuple[str, ...] = ()
-    collects: bool = True
     web: Web = Web()
     metrics_file: str | None = None
     metrics_port: int | None = None

@@ -67,8 +67,6 @@ class Errands:
     def collect(self, held: Held, profile: Profile) -> Outcome:
         """Logs of every job, output of a good one; nothing counts as brought before all of it is."""
         output = launch.places(self._config, held).output
-        if not self._config.collects:
-            return Collected(output_dir=str(output))
         is_good = held.end is not None and held.end.ending is Ending.DONE and held.stop is None
         try:
             self._send_rest(held)

@@ -9,7 +9,7 @@ from cableferry.daemon import errands
 from cableferry.daemon.crew import Crew
 from cableferry.daemon.decide import Decision
 from cableferry.daemon.errands import Errands
-from cableferry.daemon.held import Stage
+from cableferry.daemon.held import Held, Stage
 from cableferry.daemon.holding import Holding
 from cableferry.daemon.tailing import sending
 from cableferry.daemon.tailing.sending import Source
@@ -38,7 +38,8 @@ class Scribe:
         """Send what is due, sooner of the jobs that somebody watches."""
         if self._crew.busy or not self._errands.has_logs:
             return
-        due = [held for held in self._holding if held.stage is Stage.STARTED and self._is_due(held.id, now)]
+        due = [held for held in self._holding if held.stage is Stage.STARTED and self._is_due(held, now)]
+        due.sort(key=lambda held: self._sent_at.get(held.id, 0))
         sources = [source for held in due[:_MOST_JOBS] for source in errands.sources_of(held)]
         for held in due[:_MOST_JOBS]:
             self._sent_at[held.id] = now
@@ -61,8 +62,10 @@ class Scribe:
     def forget(self, id: str) -> None:
         self._sent_at.pop(id, None)
 
-    def _is_due(self, id_: str, now: float) -> bool:
-        return now - self._sent_at.get(id_, 0) >= sending.pause_seconds(id_ in self.watched)
+    def _is_due(self, held: Held, now: float) -> bool:
+        """Whoever waits for the first line has nothing to watch yet, and an empty log costs the server nothing."""
+        is_silent = not any(tail.sent for tail in held.tails)
+        return now - self._sent_at.get(held.id, 0) >= sending.pause_seconds(is_silent or held.id in self.watched)
 
 
 def _sent(errands: Errands, sources: Sequence[Source]) -> Sent:

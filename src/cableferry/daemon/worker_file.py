@@ -67,7 +67,6 @@ def _config(settings: Settings, beside: Path) -> Config:
         look_seconds=0.2,
         stop_seconds=settings.stop_seconds,
         keep_work_dirs="always",
-        collects=False,
     )
 
 
