@@ -2,9 +2,10 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.house.sources import ROOT
 
 FOLDER = ROOT / "web" / "tests"
 STORIES = sorted(path.name for path in FOLDER.glob("*.test.mjs"))
+LONGEST_SECONDS = 180
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -40,14 +42,51 @@ def _text(path: Path) -> str:
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_the_story(place: dict[str, str], story: str) -> None:
-    told = subprocess.run(
-        ["node", "--test", "--test-reporter=spec", str(FOLDER / story)],
-        env={**os.environ, **place},
-        capture_output=True,
-        text=True,
-        timeout=240,
+def test_the_story(place: dict[str, str], story: str, tmp_path: Path) -> None:
+    code, told = _run(str(FOLDER / story), place, tmp_path)
+
+    assert code == 0, told
+    assert "skipped 0" in told
+
+
+def test_a_story_that_hangs_ends_and_says_at_which_step(place: dict[str, str], tmp_path: Path) -> None:
+    hangs = tmp_path / "hangs.mjs"
+    hangs.write_text(
+        f'import {{ opened, story }} from "{FOLDER / "browser.mjs"}";\n'
+        'story("waits for good", async () => {\n'
+        "  await (await opened()).evaluate(() => new Promise(() => {}));\n"
+        "}, 5);\n"
     )
 
-    assert told.returncode == 0, told.stdout[-6000:] + told.stderr[-2000:]
-    assert "skipped 0" in told.stdout
+    code, told = _run(str(hangs), place, tmp_path)
+
+    assert code == 1
+    assert "test timed out after 5000ms" in told
+    assert "=> page.evaluate started" in told
+
+
+def _run(story: str, place: Mapping[str, str], folder: Path) -> tuple[int, str]:
+    """How it ended, and what it said with its last steps behind it; whatever it started ends with it."""
+    steps = {"DEBUG": "pw:api", "DEBUG_COLORS": "0", "DEBUG_HIDE_DATE": "1"}
+    with (folder / "told").open("wb") as told, (folder / "steps").open("wb") as step:
+        started = subprocess.Popen(
+            ["node", "--test-reporter=spec", story],
+            env={**os.environ, **place, **steps},
+            stdout=told,
+            stderr=step,
+            start_new_session=True,
+        )
+        try:
+            code = started.wait(LONGEST_SECONDS)
+        except subprocess.TimeoutExpired:
+            code = -1
+        finally:
+            _end(started)
+    last = "\n".join((folder / "steps").read_text().splitlines()[-12:])
+    return code, f"{(folder / 'told').read_text()[-6000:]}\nThe last steps:\n{last}"
+
+
+def _end(started: subprocess.Popen[bytes]) -> None:
+    if started.poll() is None:
+        os.killpg(started.pid, signal.SIGKILL)
+        started.wait()

@@ -6,22 +6,13 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { api, close, content, opened, serve, server, signedIn, unowned } from "./browser.mjs";
+import { api, close, content, contentButAway, opened, owned, serve, server, signedIn, unowned } from "./browser.mjs";
 
 after(close);
 
 const MIB = 1024 * 1024;
 const PIXEL = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==", "base64");
 const EVIL = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>window.pwned = 1; parent.pwned = 1</script></svg>`;
-
-async function owned(page, place) {
-  await page.goto(place);
-  await page.getByLabel("Name").fill("olga");
-  await page.getByLabel("Password", { exact: true }).fill("the ferry leaves at dawn");
-  await page.getByLabel("The password again").fill("the ferry leaves at dawn");
-  await page.getByRole("button", { name: "Own this server" }).click();
-  await page.getByRole("heading", { name: "Jobs" }).waitFor();
-}
 
 test("pages and uploads go on after the server was killed, and an upload ends with the right hash", async () => {
   const { process, data, address } = await unowned();
@@ -59,9 +50,7 @@ test("pages and uploads go on after the server was killed, and an upload ends wi
   await page.locator(`td code[title="${sha256}"]`).waitFor();
   const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "weights.bin" }).click()]);
   assert.equal(createHash("sha256").update(readFileSync(await saved.path())).digest("hex"), sha256);
-  // a browser tells of each request that found nobody
-  page.complaints = page.complaints.filter((each) => !each.includes("Failed to load resource: net::ERR_"));
-  content(page);
+  contentButAway(page);
 });
 
 test("files are looked at and never run, brought to other tools, and deleted", async () => {

@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { close, content, NAME, opened, server, signedIn } from "./browser.mjs";
+import { close, content, opened, server, signedIn, signIn } from "./browser.mjs";
 
 after(close);
 
 test("a wrong password is said where one looks next, and the right one lets in", async () => {
   const page = await opened();
   await page.goto(`${server}/ui/workers`);
-  await page.getByLabel("Name").fill(NAME);
-  await page.getByLabel("Password").fill("a wrong guess");
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await signIn(page, "demo", "a wrong guess");
 
   assert.match(await page.getByRole("alert").innerText(), /password is wrong/);
   assert.equal(await page.getByLabel("Password").inputValue(), "");
@@ -17,8 +15,9 @@ test("a wrong password is said where one looks next, and the right one lets in",
 });
 
 test("a page that was asked for before signing in is shown after it, and survives a reload", async () => {
-  const page = await signedIn();
+  const page = await opened();
   await page.goto(`${server}/ui/workers`);
+  await signIn(page);
   await page.getByRole("heading", { name: "Workers" }).waitFor();
   await page.reload();
   await page.getByText("demo-worker").waitFor();
@@ -26,7 +25,9 @@ test("a page that was asked for before signing in is shown after it, and survive
 });
 
 test("signing out leaves nothing to be seen", async () => {
-  const page = await signedIn();
+  const page = await opened();
+  await page.goto(server);
+  await signIn(page);
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
   await page.goto(`${server}/ui/account`);
@@ -35,25 +36,27 @@ test("signing out leaves nothing to be seen", async () => {
 });
 
 test("a token is made, shown once, and revoked", async () => {
+  const label = `script ${Date.now()}`;
   const page = await signedIn();
   await page.goto(`${server}/ui/account`);
-  await page.getByLabel("For").fill("a script");
+  await page.getByLabel("For").fill(label);
   await page.getByRole("button", { name: "Make a token" }).click();
   const text = await page.getByRole("status").filter({ hasText: "shown once" }).locator("code").innerText();
   const asked = () => fetch(`${server}/api/ui/me`, { headers: { Authorization: `Bearer ${text}` } });
 
   assert.equal((await asked()).status, 200);
-  await page.getByRole("row", { name: /a script/ }).getByRole("button", { name: "Revoke" }).click();
-  await page.getByRole("row", { name: /a script/ }).getByText("revoked").waitFor();
+  await page.getByRole("row", { name: label }).getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("row", { name: label }).getByText("revoked").waitFor();
   assert.equal((await asked()).status, 401);
   await page.reload();
-  await page.getByText("a script").waitFor();
+  await page.getByText(label).waitFor();
   assert.equal(await page.getByText(text).count(), 0);
   content(page);
 });
 
 test("the chosen theme stays chosen", async () => {
   const page = await signedIn({ colorScheme: "light" });
+  await page.goto(server);
   const shown = () => page.evaluate(() => document.documentElement.dataset.theme);
 
   assert.equal(await shown(), "light");
