@@ -87,6 +87,13 @@ def test_a_script_of_an_older_dashboard_is_not_answered_by_a_page(built: Path) -
     assert asked(Site("", built), "/ui/assets/index-old.js").status == 404
 
 
+def test_a_script_that_an_upgrade_took_away_is_not_a_fault(built: Path) -> None:
+    site = Site("", built)
+    (built / "assets" / "index-abc.js").unlink()
+
+    assert asked(site, "/ui/assets/index-abc.js").status == 404
+
+
 def test_the_dashboard_can_only_be_read(built: Path) -> None:
     reply = asked(Site("", built), "/ui/jobs", "POST")
 

@@ -46,6 +46,8 @@ _UNBUILT = (
     "<p>In a checkout, <code>make web</code> builds it where node and npm are installed; released packages hold it."
 )
 
+_NEWER = "a newer dashboard has been installed: load the page again\n"
+
 
 class Piece(msgspec.Struct, frozen=True):
     """One file, ready to send."""
@@ -79,8 +81,12 @@ class Site:
             return Response(_UNBUILT, 404, _GUARDS, "text/html; charset=utf-8")
         name = unquote(self._within(scope["path"]).removeprefix(HOME).removeprefix("/"))
         if name.startswith(_ASSETS) and name not in self._names:
-            return Response("a newer dashboard has been installed: load the page again\n", 404, _GUARDS)
-        return _response(scope, name, self._piece(name if name in self._names else _INDEX))
+            return Response(_NEWER, 404, _GUARDS)
+        try:
+            return _response(scope, name, self._piece(name if name in self._names else _INDEX))
+        except FileNotFoundError:
+            # another version was installed over this one while it ran
+            return Response(_NEWER, 404, _GUARDS)
 
     def _within(self, path: str) -> str:
         return path.removeprefix(self._root_path)
