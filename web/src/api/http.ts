@@ -49,6 +49,9 @@ export interface Answer<T> {
 
 let csrf: string | null = null;
 let onSignedOut: () => void = () => {};
+let onAnswered: (isThere: boolean) => void = () => {};
+/** What a proxy answers for a server that is away. */
+const PROXIES = new Set([502, 503, 504]);
 
 export function useCsrf(token: string | null): void {
   csrf = token;
@@ -56,6 +59,10 @@ export function useCsrf(token: string | null): void {
 
 export function whenSignedOut(then: () => void): void {
   onSignedOut = then;
+}
+
+export function whenAnswered(then: (isThere: boolean) => void): void {
+  onAnswered = then;
 }
 
 /** Where something of the API is, wherever the dashboard itself is served. */
@@ -86,11 +93,20 @@ async function reached(path: string, asked: Asked): Promise<Response> {
   if (asked.body !== undefined) init.body = JSON.stringify(asked.body);
   if (asked.signal) init.signal = asked.signal;
   try {
-    return await fetch(url(path, asked.query), init);
+    const response = await fetch(url(path, asked.query), init);
+    if (isProxys(response.status, response.headers.get("Content-Type"))) throw new Unreachable();
+    onAnswered(true);
+    return response;
   } catch (error) {
     if (asked.signal?.aborted) throw error;
+    onAnswered(false);
     throw new Unreachable();
   }
+}
+
+/** Whether nobody but a proxy said so; the server's own words are always JSON. */
+export function isProxys(status: number, type: string | null): boolean {
+  return PROXIES.has(status) && !(type ?? "").includes("json");
 }
 
 export function headers(asked: Asked): Record<string, string> {

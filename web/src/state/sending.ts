@@ -1,5 +1,5 @@
 /** One file on its way to the server by the tus protocol: begun, or gone on with from where it broke off. */
-import { call, headers, refused, Unreachable, url } from "../api/http";
+import { call, headers, isProxys, refused, Unreachable, url } from "../api/http";
 import type { ArtifactFileList, UploadList } from "../api/types";
 
 const PART = 8 * 1024 * 1024;
@@ -60,7 +60,8 @@ function patched(place: Place, part: Blob, moved: (sent: number) => void, signal
     for (const [name, value] of Object.entries(headers({ method: "PATCH", headers: said }))) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => moved(event.loaded);
     request.onload = () => {
-      if (request.status < 300) resolve(Number(request.getResponseHeader("Upload-Offset")));
+      if (isProxys(request.status, request.getResponseHeader("Content-Type"))) reject(new Unreachable());
+      else if (request.status < 300) resolve(Number(request.getResponseHeader("Upload-Offset")));
       else reject(refused(request.status, request.statusText, request.responseText, request.getResponseHeader("Retry-After")));
     };
     request.onerror = () => reject(new Unreachable());

@@ -23,13 +23,13 @@ export function may(role: "Viewer" | "Editor" | "Manager" | "Owner"): boolean {
   return rank.value >= ROLES.indexOf(role);
 }
 
-/** Ask the server who we are; throws only when it does not answer. */
+/** Ask the server who we are; throws when it does not say. */
 export async function recognise(): Promise<void> {
   try {
     keep((await call<Me>("api/ui/me")).body);
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    if (error.status === 401) return forget();
+    if (error instanceof Refused && error.status === 401) return forget();
+    if (!(error instanceof Refused && error.status === 403)) throw error;
     // a user is needed, and there is none: nobody has to sign in
     me.value = null;
     standing.value = "open";
