@@ -16,6 +16,7 @@ const here = (name) => page.getByRole("region", { name, exact: true });
 test("a form is made of what a processor says of its parameters, and a job runs to its end", async () => {
   await opened("jobs");
   await page.getByRole("button", { name: "New job" }).click();
+  await page.getByRole("heading", { name: "New job" }).waitFor();
   await page.getByLabel("Processor").fill("nobody-offered-this");
   await here("Before you submit").getByText(/offers? processor nobody-offered-this|does not offer/).waitFor();
   await page.getByLabel("Processor").fill("count-primes");

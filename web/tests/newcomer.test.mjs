@@ -60,8 +60,8 @@ story("a newcomer owns a server, adds a worker, runs a job, reads its log as it 
   await page.getByRole("button", { name: "New job" }).click();
   await page.getByRole("heading", { name: "New job" }).waitFor();
   await page.getByLabel("Processor").fill("count-words");
-  await page.getByText("Worker laptop offers this.").waitFor();
-  await page.getByLabel("Parameters").fill('{"text": "the ferry leaves at dawn"}');
+  await page.getByText("It waits for laptop to ask for work.").waitFor();
+  await page.getByRole("textbox", { name: "Parameters" }).fill('{"text": "the ferry leaves at dawn"}');
   await page.getByRole("button", { name: "Submit" }).click();
   const log = page.getByRole("group", { name: /^stdout/ });
   await log.getByText("counting the words of 'the ferry leaves at dawn'").waitFor();
@@ -72,7 +72,7 @@ story("a newcomer owns a server, adds a worker, runs a job, reads its log as it 
   await page.getByText("COMPLETED", { exact: true }).first().waitFor();
   assert.equal(JSON.parse(cli("jobs", "show", id, "--json")).status, "COMPLETED");
 
-  await page.getByRole("region", { name: "Facts" }).getByRole("link").first().click();
+  await page.getByRole("link", { name: /^output/ }).first().click();
   await page.getByRole("button", { name: "Look at words.json" }).click();
   await page.getByRole("region", { name: "Preview" }).getByText('"words": 5').waitFor();
   const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "words.json" }).click()]);

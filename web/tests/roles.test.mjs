@@ -57,7 +57,7 @@ for (const role of ROLES) {
     await page.getByText(reaches(role, "Manager") ? "Issue its secret" : "Only a Manager or an Owner adds workers").waitFor();
     await page.goto(`${server}/ui/jobs/new`);
     await page.getByRole("heading", { name: "New job" }).waitFor();
-    assert.equal(await page.getByRole("button", { name: "Submit" }).isEnabled(), reaches(role, "Editor"));
+    assert.equal(await page.getByRole("button", { name: "Submit" }).count(), reaches(role, "Editor") ? 1 : 0);
     assert.equal(await page.getByText("Your role shows jobs and submits none").count(), reaches(role, "Editor") ? 0 : 1);
     await page.goto(`${server}/ui/artifacts/new`);
     await page.getByRole("heading", { name: "New artifact" }).waitFor();
