@@ -6,11 +6,12 @@ import pytest
 from cableferry.core.jobs import State
 from cableferry.daemon.decide import Decision, Effect, Limits, Seen, decide, stopped
 from cableferry.daemon.held import Held, Stage, Stop
-from cableferry.daemon.progress import Line
+from cableferry.daemon.progress import Line, Mark
 from cableferry.schedulers.protocol import Ending, Phase, Sighting, Ticket
 
 RUNNING = Sighting(Phase.RUNNING, word="RUNNING", node="c1")
 DONE = Sighting(Phase.ENDED, 0, ending=Ending.DONE)
+MARK = Mark(9, "x")
 LIMITS = Limits(stop_seconds=5, submission_seconds=50, lost_seconds=20, queue_report_seconds=300)
 
 
@@ -22,7 +23,7 @@ def _held(stage: Stage, **changed: object) -> Held:
 
 
 def _decide(held: Held, now: float = 101, sighting: Sighting | None = None, **more: object) -> Decision:
-    return decide(held, msgspec.structs.replace(Seen(now, sighting, offset=9, limits=LIMITS), **more))
+    return decide(held, msgspec.structs.replace(Seen(now, sighting, mark=MARK, limits=LIMITS), **more))
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,7 @@ def test_every_line_of_progress_is_told_once_and_before_the_end() -> None:
     decision = _decide(_held(Stage.STARTED), sighting=DONE, lines=lines)
 
     assert [report.detail for report in decision.reports] == ["progress: load; files; 25%", "progress: run"]
-    assert decision.held.progress_offset == 9
+    assert decision.held.progress == MARK
 
 
 @pytest.mark.parametrize(

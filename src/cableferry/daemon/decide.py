@@ -8,7 +8,7 @@ import msgspec
 from cableferry.core.jobs import Cause, State
 from cableferry.daemon.endings import report
 from cableferry.daemon.held import Held, Stage, Stop
-from cableferry.daemon.progress import Line
+from cableferry.daemon.progress import Line, Mark
 from cableferry.schedulers.protocol import Ending, Phase, Sighting
 from cableferry.wire.emx2.bodies import TransitionBody
 from cableferry.wire.emx2.remarks import Scheduled
@@ -46,7 +46,7 @@ class Seen(msgspec.Struct, frozen=True):
     now: float
     sighting: Sighting | None = None
     lines: tuple[Line, ...] = ()
-    offset: int = 0
+    mark: Mark | None = None
     limits: Limits = Limits()
     is_busy: bool = False
 
@@ -146,8 +146,8 @@ def _alive(held: Held, seen: Seen, sighting: Sighting) -> Decision:
             held = msgspec.structs.replace(held, told=State.RUNNING)
             where = "" if sighting.node is None else f" on {sighting.node}"
             reports.append(report(held, State.RUNNING, f"running{where}"))
-    if seen.offset > held.progress_offset:
-        held = msgspec.structs.replace(held, progress_offset=seen.offset)
+    if seen.mark is not None:
+        held = msgspec.structs.replace(held, progress=seen.mark)
     reports += _progress(held, seen)
     if sighting.phase is not Phase.RUNNING:
         held, remarks = _remarked(held, seen, sighting)
@@ -198,7 +198,7 @@ def _over(held: Held, seen: Seen, sighting: Sighting) -> Decision:
     ended_at = seen.now if held.ended_at is None else held.ended_at
     began = held.started_at or held.submitted_at or ended_at
     patience = min(_MOST_GROWING_SECONDS, _SHARE_OF_TIME * (ended_at - began))
-    held = msgspec.structs.replace(held, ended_at=ended_at, progress_offset=max(held.progress_offset, seen.offset))
+    held = msgspec.structs.replace(held, ended_at=ended_at, progress=seen.mark or held.progress)
     reports: list[TransitionBody] = []
     if first and held.told is not State.RUNNING and held.stop is not Stop.SERVER and sighting.phase is Phase.ENDED:
         held = msgspec.structs.replace(held, told=State.RUNNING)

@@ -5,6 +5,7 @@ from enum import StrEnum
 import msgspec
 
 from cableferry.core.jobs import State
+from cableferry.daemon.progress import Mark
 from cableferry.daemon.tailing.files import Tail
 from cableferry.schedulers.protocol import Sighting, Ticket
 from cableferry.wire.emx2.remarks import Requested
@@ -62,7 +63,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     missing_since: float | None = None
     remark: str | None = None
     remarked_at: float = 0
-    progress_offset: int = 0
+    progress: Mark = Mark()
     stop: Stop | None = None
     stop_why: str | None = None
     stop_at: float | None = None

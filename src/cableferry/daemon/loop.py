@@ -328,13 +328,13 @@ class Daemon:
         crew.take(held.name, lambda: self._hands.perform(effect, held), lambda why: failed(effect, why))
 
     def _seen(self, held: Held, sighting: Sighting | None) -> Seen:
-        read = progress.Read((), held.progress_offset)
+        read = progress.Read((), held.progress)
         if sighting is not None and sighting.phase in _WRITING and self._config.backend != "simulate":
             # read after the sighting, so that the last line of an ended job is among them
             output = launch.places(self._config, held).output
-            read = progress.rest(output, held.progress_offset, sighting.phase is not Phase.RUNNING)
+            read = progress.rest(output, held.progress, sighting.phase is not Phase.RUNNING)
         is_busy = self._crew.is_busy(held.name) or self._porters.is_busy(held.name)
-        return Seen(time.time(), sighting, read.lines, read.offset, self._limits(held), is_busy)
+        return Seen(time.time(), sighting, read.lines, read.mark, self._limits(held), is_busy)
 
     def _limits(self, held: Held) -> Limits:
         kind = held.processor, held.profile
