@@ -24,6 +24,7 @@ _WHY: dict[Ending, str] = {
     Ending.NOT_STARTED: "not-started: its node could not be made ready",
     Ending.REVOKED: "lost: its scheduler gave it to another cluster",
     Ending.DUPLICATE: "duplicate-suppressed: another run of this attempt was first, and this one did nothing",
+    Ending.PUT_BACK: "put-back: its scheduler would have run it again, and its site lets it run only once",
     Ending.UNUSABLE: "no-storage: its node could not use the job's folder, so nothing was started",
 }
 
@@ -35,6 +36,7 @@ _CAUSES: dict[Ending, Cause] = {
     Ending.NODE_FAILED: Cause.NODE_FAILED,
     Ending.NOT_STARTED: Cause.NODE_FAILED,
     Ending.PREEMPTED: Cause.PREEMPTED,
+    Ending.PUT_BACK: Cause.PREEMPTED,
     Ending.REVOKED: Cause.LOST,
 }
 

@@ -35,6 +35,7 @@ class Ending(StrEnum):
     NOT_STARTED = "not-started"
     REVOKED = "revoked"
     DUPLICATE = "duplicate"  # another run of the same attempt was first; this one did nothing
+    PUT_BACK = "put-back"  # somebody made its scheduler run it again, and it may run only once
     UNUSABLE = "unusable"  # the node could not use the folder of the run; nothing was started
 
 

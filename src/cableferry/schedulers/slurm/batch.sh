@@ -15,7 +15,11 @@ printf %s "$mine" >"fence.$mine" || exit 118
 ln -- "fence.$mine" fence 2>/dev/null
 holder=$(cat fence) || exit 118
 if [ "$holder" != "$mine" ]; then
-    [ -e may-restart ] && [ "${holder%.*}" = "$SLURM_JOB_ID" ] || exit 117
+    [ "${holder%.*}" = "$SLURM_JOB_ID" ] || exit 117
+    if [ ! -e may-restart ]; then
+        echo >put-back
+        exit 117
+    fi
     rm -f status.json
 fi
 
@@ -41,8 +45,8 @@ payload() {
     exec env "${words[@]}"
 }
 
-child=
-trap '[ -z "$child" ] || kill -TERM "$child" 2>/dev/null' TERM
+child= stopped=false
+trap '[ -z "$child" ] || ! kill -TERM "$child" 2>/dev/null || stopped=true' TERM
 payload >>"$out" 2>>"$err" &
 child=$!
 while wait "$child"; code=$?; kill -0 "$child" 2>/dev/null; do :; done
@@ -51,6 +55,6 @@ code=$?
 
 times >times.txt
 took=$(tail -n 1 times.txt)
-printf '{"job": "%s", "exit_code": %d, "seconds": %d, "cpu": "%s"}\n' "$SLURM_JOB_ID" "$code" "$SECONDS" "$took" >status.part &&
-    mv -f status.part status.json
+printf '{"job": "%s", "exit_code": %d, "was_stopped": %s, "seconds": %d, "cpu": "%s"}\n' \
+    "$SLURM_JOB_ID" "$code" "$stopped" "$SECONDS" "$took" >status.part && mv -f status.part status.json
 exit "$code"

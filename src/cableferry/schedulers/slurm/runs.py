@@ -18,10 +18,11 @@ _TIMES = re.compile(r"(\d+)m(\d+(?:\.\d+)?)s")
 
 
 class Status(msgspec.Struct, frozen=True):
-    """How the payload of a run ended, by the word of the script that ran it."""
+    """How the payload of a run ended, by the word of the script that ran it; who was stopped may end well all the same."""
 
     job: str
     exit_code: int
+    was_stopped: bool = False
     seconds: int | None = None
     cpu: str = ""
 
@@ -53,6 +54,14 @@ def status(run: Path) -> Status | None:
         return msgspec.json.decode(_read(run / "status.json"), type=Status)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def was_put_back(run: Path) -> bool:
+    """Whether its job began once more, and went away again because it may run only once."""
+    try:
+        return "put-back" in os.listdir(run)
+    except OSError:
+        return False
 
 
 def holder(run: Path) -> str | None:

@@ -10,6 +10,7 @@ from cableferry import failpoints
 from cableferry.schedulers.protocol import (
     BATCH_LOG,
     Accepted,
+    Ending,
     Found,
     Order,
     Phase,
@@ -108,9 +109,16 @@ class Slurm:
             row = self._shown(ticket)
         if row is None and queued is None and status is None:
             return Sighting(Phase.MISSING)
-        seen = verdicts.ended(row or queued, status, runs.holder(self._run(ticket.name)) in (None, ticket.called))
+        seen = verdicts.ended(row or queued, status, self._turned_away(ticket))
         is_told = row is not None or not self._accounting.is_kept(time.time())
         return seen if is_told else msgspec.structs.replace(seen, may_grow=True)
+
+    def _turned_away(self, ticket: Ticket) -> Ending | None:
+        """How the last run of the job ended if the fence did not let it pass."""
+        run = self._run(ticket.name)
+        if runs.holder(run) not in (None, ticket.called):
+            return Ending.DUPLICATE
+        return Ending.PUT_BACK if runs.was_put_back(run) else None
 
     def _shown(self, ticket: Ticket) -> Row | None:
         command = ("scontrol", *self._place.site, "--oneliner", "show", "job", ticket.called)

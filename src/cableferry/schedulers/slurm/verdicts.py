@@ -21,9 +21,10 @@ def alive(row: Row) -> Sighting:
     )
 
 
-def ended(row: Row | None, status: Status | None, was_first: bool = True) -> Sighting:
-    """A job that is over; without a row the note of its run is all there is, and who was not first did nothing."""
-    ending = _ending(row, status) if was_first else Ending.DUPLICATE
+def ended(row: Row | None, status: Status | None, turned_away: Ending | None = None) -> Sighting:
+    """A job that is over; without a row the note of its run is all there is, and a run turned away did nothing."""
+    said = _ending(row, status)
+    ending = said if turned_away is None or (said is Ending.DONE and status is not None) else turned_away
     code, signal = _code(row, status)
     if ending is Ending.DONE:
         code, signal = 0, None
@@ -36,8 +37,9 @@ def ended(row: Row | None, status: Status | None, was_first: bool = True) -> Sig
 def _ending(row: Row | None, status: Status | None) -> Ending:
     said = None if row is None else states.ending(row.word)
     if status is not None:
-        # what had already ended well was not stopped by what came after
-        if status.exit_code == 0 and said is not Ending.OUT_OF_MEMORY:
+        # what had already ended well was not stopped by what came after; what was stopped ended as Slurm says
+        overrules = said is Ending.OUT_OF_MEMORY or (status.was_stopped and said is not None)
+        if status.exit_code == 0 and (said is Ending.DONE or not overrules):
             return Ending.DONE
         return Ending.FAILED if said in (None, Ending.DONE) else said
     if said is Ending.FAILED and row is not None and row.exit_code in _OF_THE_SCRIPT:
