@@ -320,3 +320,18 @@ def test_slurms_commands_see_neither_our_secrets_nor_other_submissions_settings(
 
     names = {line.partition("=")[0] for line in (tmp_path / "env").read_text().splitlines()}
     assert names & {"SBATCH_PARTITION", "CABLEFERRY_WORKER_SECRET", "SLURM_JOB_ID", "SQUEUE_FORMAT"} == set()
+
+
+def test_accounts_that_do_not_answer_are_left_alone_for_a_while(programs: Recorded, tmp_path: Path) -> None:
+    programs.say("squeue", LIVING.replace("RUNNING", "COMPLETED"))
+    programs.play("sacct", "sleep 60")
+    slurm = Slurm(Place(tmp_path / "runs", "cf-", seconds=1))
+    _status(tmp_path, exit_code=0)
+
+    first, second = slurm.sight([A], 5), slurm.sight([A], 5)
+
+    assert [(seen.jobs[A.name].ending, seen.jobs[A.name].may_grow) for seen in (first, second)] == [
+        (Ending.DONE, True)
+    ] * 2
+    assert [seen.trouble for seen in (first, second)] == ["sacct gave no answer in 1 s"] * 2
+    assert len(programs.calls("sacct")) == 1

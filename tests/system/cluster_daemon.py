@@ -37,8 +37,9 @@ class ClusterDaemon:
         self._places = places
         self._profiles: dict[str, object] = {}
         self._running: subprocess.Popen[bytes] | None = None
-        # what its configuration says besides of the worker
+        # what its configuration says besides
         self.worker: dict[str, object] = {}
+        self.inputs: dict[str, object] = {}
 
     def offer(self, name: str, **said: object) -> None:
         """A profile `name:small`; a script is one of the host's programs."""
@@ -165,6 +166,7 @@ class ClusterDaemon:
                 "keep_work_dirs": "always",
                 **self.worker,
             },
+            "inputs": self.inputs,
             "slurm": {"look_interval_seconds": 1, "command_timeout_seconds": 5},
             "apptainer": {"tmp_dir": str(self.folder / "jobs"), "command": self.cluster.apptainer},
             "profiles": self._profiles,

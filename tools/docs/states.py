@@ -33,7 +33,7 @@ CAUSES: dict[Cause, str] = {
     Cause.STOPPED: "It did not fail: somebody asked for a stop, and its worker stopped it.",
     Cause.OUT_OF_MEMORY: "It used more memory than it was given.",
     Cause.NODE_FAILED: "The node that it ran on failed.",
-    Cause.PREEMPTED: "Its scheduler took the node away for another job, or put it back into the queue though it may run only once.",
+    Cause.PREEMPTED: "Its scheduler took its node away for another job, or put it back though it may run only once.",
     Cause.STAGING: "Its inputs could not be brought to it.",
     Cause.STORING: "Its outputs could not be brought away.",
     Cause.REFUSED: "The site's scheduler refused it.",

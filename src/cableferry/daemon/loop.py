@@ -250,7 +250,7 @@ class Daemon:
     def _saw(self, snapshot: Snapshot) -> None:
         took = time.monotonic() - self._looked_at
         # a look that was in vain cost the scheduler little, and its next answer is waited for
-        rest = 5 * took if snapshot.is_ok else took
+        rest = 5 * took if snapshot.trouble is None else took
         self._look_due = time.monotonic() + max(rest, self._look_seconds())
         if snapshot.trouble != self._scheduler_trouble:
             self._scheduler_trouble = snapshot.trouble

@@ -18,7 +18,7 @@ _TIMES = re.compile(r"(\d+)m(\d+(?:\.\d+)?)s")
 
 
 class Status(msgspec.Struct, frozen=True):
-    """How the payload of a run ended, by the word of the script that ran it; who was stopped may end well all the same."""
+    """How the payload of a run ended, by the word of the script that ran it; what was stopped may end with 0."""
 
     job: str
     exit_code: int
