@@ -19,12 +19,17 @@ RUN = (sys.executable, "-m", "cableferry.cli.main", "daemon")
 class Local:
     """One daemon whose jobs are commands of this machine; what it says goes to a file in its folder."""
 
-    def __init__(self, folder: Path, server: str, worker_id: str = "w1", *, jobs: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, server: str, worker_id: str = "w1", *, jobs: Path | None = None, **said: object
+    ) -> None:
+        """What is `said` goes into the section of the worker."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.worker_id = worker_id
+        self.state = folder / "state.cableferry"
         self.jobs = jobs or folder / "jobs"
         self._server = server
+        self._said = said
         self._profiles: dict[str, object] = {}
         self._running: subprocess.Popen[bytes] | None = None
 
@@ -65,15 +70,15 @@ class Local:
             self._running.wait(SECONDS)
             self._running = None
 
-    def status(self) -> Standing:
-        """What its command says of it."""
+    def status(self) -> Standing | None:
+        """What its command says of it, nothing before it has a word to say."""
         asked = subprocess.run(
             [*RUN, "status", "-c", str(self._file()), "--json"],
             env=program.environment(self.folder),
             capture_output=True,
             timeout=SECONDS,
         )
-        return msgspec.convert(json.loads(asked.stdout)["standing"], Standing)
+        return msgspec.convert(json.loads(asked.stdout)["standing"], Standing) if asked.stdout else None
 
     def events(self, event: str) -> list[dict[str, object]]:
         """The lines of its log about one kind of event."""
@@ -85,7 +90,12 @@ class Local:
         file = self.folder / "config.yaml"
         sections = {
             "emx2": {"base_url": self._server, "worker_id": self.worker_id},
-            "worker": {"state_db": str(self.folder / "state"), "backend": "local", "max_concurrent_jobs": 10},
+            "worker": {
+                "state_db": str(self.folder / "state"),
+                "backend": "local",
+                "max_concurrent_jobs": 10,
+                **self._said,
+            },
             "apptainer": {"tmp_dir": str(self.jobs)},
             "profiles": self._profiles,
         }

@@ -162,14 +162,14 @@ class Story:
 
 def _held(daemon: Local) -> list[str]:
     """The jobs that a daemon's journal still knows, or has still to tell of."""
-    file = daemon.folder / "state" / "journal.db"
+    file = daemon.state / "journal.db"
     if not file.exists():
-        return []
+        return ["no journal"]
     with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=30)) as db:
         tables = db.execute("select name from sqlite_master where name in ('held', 'outbox')").fetchall()
         if len(tables) < 2:
             # killed before it had its tables
-            return []
+            return ["no tables"]
         rows = db.execute("select id from held union select job from outbox").fetchall()
     return [str(id_) for (id_,) in rows]
 

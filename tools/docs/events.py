@@ -38,6 +38,9 @@ TOLD: dict[str, str] = {
     "server is back": "The server answers the daemon again.",
     "scheduler in trouble": "The scheduler did not answer as it should; nothing is decided on such an answer.",
     "scheduler is back": "The scheduler answers again.",
+    "disk full": "A disk that the daemon needs has too little room, or did not take what was written: no new jobs are "
+    "claimed, those that run go on.",
+    "disk has room again": "There is room again, and jobs are claimed again.",
     "place taken": "Another daemon is the worker now: this one claims and submits nothing more, and still reports.",
     "place is ours again": "The other daemon has gone; this one claims and submits again.",
     "job left to another": "A job that was not submitted yet belongs to the daemon that took this one's place.",

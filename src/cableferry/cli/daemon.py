@@ -202,6 +202,7 @@ def _show(found: "Standing", age: float) -> None:
             ("server trouble", found.server_trouble),
             ("scheduler trouble", found.scheduler_trouble),
             ("place taken", found.displaced),
+            ("disk trouble", found.disk_trouble),
             ("jobs held", len(found.jobs)),
         ]
     )

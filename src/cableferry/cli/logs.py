@@ -1,7 +1,10 @@
 """Log lines of a worker started by hand, on standard error."""
 
+import contextlib
+import io
 import logging
 import sys
+from typing import TextIO, cast
 
 import structlog
 
@@ -13,5 +16,21 @@ def begin(as_json: bool, is_verbose: bool = True) -> None:
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if is_verbose else logging.INFO),
         processors=[structlog.processors.add_log_level, structlog.processors.TimeStamper("iso"), renderer],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Unfailing(sys.stderr))),
     )
+
+
+class _Unfailing(io.TextIOBase):
+    """Lines that a full disk or a reader who has gone does not take are lost, and nobody falls over them."""
+
+    def __init__(self, behind: TextIO) -> None:
+        self._behind = behind
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError, ValueError):
+            return self._behind.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._behind.flush()

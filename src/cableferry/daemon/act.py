@@ -7,7 +7,7 @@ from pathlib import Path
 import structlog
 
 from cableferry import failpoints
-from cableferry.daemon import launch
+from cableferry.daemon import disks, launch
 from cableferry.daemon.config import Config, Profile, profile_for
 from cableferry.daemon.decide import Effect
 from cableferry.daemon.endings import Collected
@@ -82,7 +82,8 @@ class Hands:
         except launch.NotRunnable as error:
             return Unprepared(str(error))
         except OSError as error:
-            return Unprepared(f"no folders for job {held.id}: {error}", may_pass=True)
+            is_full = error.errno in disks.FULL
+            return Unprepared(f"no folders for job {held.id}: {error}", may_pass=True, is_full=is_full)
         return self._errands.stage(held, profile)
 
     def _submit(self, held: Held) -> Submission:

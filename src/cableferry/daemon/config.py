@@ -75,6 +75,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     queue_report_seconds: float = 300
     heartbeat_seconds: float = 120
     lost_seconds: float = 120
+    least_free_bytes: int = 100 * 2**20
     command_seconds: float = 30
     cluster: str | None = None
     keep_work_dirs: Kept = "never"

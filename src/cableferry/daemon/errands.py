@@ -9,7 +9,7 @@ import structlog
 from cableferry.client.emx2 import Emx2
 from cableferry.client.errors import Trouble
 from cableferry.core.jobs import Cause
-from cableferry.daemon import launch, metrics
+from cableferry.daemon import disks, launch, metrics
 from cableferry.daemon.collecting import outputs, walking
 from cableferry.daemon.collecting.outputs import Memory, Stored, What
 from cableferry.daemon.collecting.walking import Output, Tree
@@ -59,8 +59,8 @@ class Errands:
                 if profile.container is not None and any(_NO_BIND & set(place) for place in outside):
                     return Unprepared("staging: an input lies at a path that no container can be shown")
                 return Prepared(outside, _tails(where.output))
-            case Failed(cause=cause, detail=detail, may_pass=may_pass):
-                return Unprepared(detail, may_pass, cause)
+            case Failed(cause=cause, detail=detail, may_pass=may_pass, is_full=is_full):
+                return Unprepared(detail, may_pass, cause, is_full)
             case Cancelled():
                 return Unprepared("stopped while its inputs were brought", may_pass=True)
 
@@ -81,9 +81,10 @@ class Errands:
             if not (is_good or error.failed.may_pass):
                 # why the job failed is more to the point than why its log is not there
                 return Collected(output_dir=str(output))
-            return Uncollected(error.failed.detail, error.failed.may_pass)
+            return Uncollected(error.failed.detail, error.failed.may_pass, error.failed.is_full)
         except OSError as error:
-            return Uncollected(f"storing: {output}: {error.strerror}", may_pass=held.end is not None and is_good)
+            is_full = error.errno in disks.FULL
+            return Uncollected(f"storing: {output}: {error.strerror}", is_good or is_full, is_full)
         except Trouble as trouble:
             return Uncollected(f"storing: {trouble}")
         is_home = (profile.output_residence, profile.log_residence) == ("managed", "managed") and is_good

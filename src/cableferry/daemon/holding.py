@@ -6,6 +6,7 @@ import msgspec
 import structlog
 
 from cableferry.client.answers import Job
+from cableferry.core.jobs import State
 from cableferry.daemon import launch
 from cableferry.daemon.config import Config
 from cableferry.daemon.decide import Decision, stopped
@@ -74,7 +75,9 @@ class Holding:
                 log.info("job recovered", job=job.id, status=job.status)
                 attempt = job.attempt if job.attempt > 0 else self._journal.last_attempt(job.id)
                 held = launch.held(self._config, job, attempt, now)
-                found[job.id] = Decision(msgspec.structs.replace(held, stage=Stage.INTENT))
+                # whoever told of it may still be there, and is given time to tell more
+                asked_at = 0 if held.told is State.CLAIMED else now
+                found[job.id] = Decision(msgspec.structs.replace(held, stage=Stage.INTENT, asked_at=asked_at))
         self.note(*found.values())
 
     def stop(self, ids: Iterable[str], now: float) -> None:

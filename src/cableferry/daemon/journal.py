@@ -1,6 +1,7 @@
 """What a worker must not forget when it dies: the jobs it holds and what it has not yet told."""
 
 import contextlib
+import errno
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -9,6 +10,10 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from cableferry import failpoints
+
+
+class Unwritable(OSError):
+    """The disk did not take a change, and nothing of it is there; reading goes on."""
 
 
 class Named(Protocol):
@@ -30,6 +35,7 @@ class Entry(msgspec.Struct, Generic[R], frozen=True):
     report: R
 
 
+_UNWRITABLE = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY})
 _TABLES = """
 create table if not exists held (id text primary key, body blob not null) without rowid, strict;
 create table if not exists outbox (
@@ -127,7 +133,7 @@ class Journal(Generic[H, R]):
     @contextlib.contextmanager
     def _writing(self, what: str) -> Iterator[None]:
         """One change, on the disk when the block has ended."""
-        with failpoints.crossing("journal", what), self._db:
+        with failpoints.crossing("journal", what), _told(), self._db:
             self._db.execute("begin immediate")
             yield
 
@@ -144,10 +150,21 @@ class Made:
         return None if row is None else str(row[0])
 
     def note(self, name: str, role: str, artifact: str) -> None:
-        with failpoints.crossing("journal", "made"), contextlib.closing(self._opened()) as db:
+        with failpoints.crossing("journal", "made"), _told(), contextlib.closing(self._opened()) as db:
             db.execute("insert or replace into made values (?, ?, ?)", (name, role, artifact))
 
     def _opened(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._path, isolation_level=None, timeout=30)
         db.execute("pragma synchronous = full")
         return db
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """What the database says of a full or failing disk, as any other file would say it."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in _UNWRITABLE:
+            raise
+        raise Unwritable(errno.ENOSPC, f"the journal cannot be written: {error}") from error

@@ -21,11 +21,12 @@ from cableferry.daemon.config import Config, Profile, profile_for
 from cableferry.daemon.conversation import Conversation, Talked
 from cableferry.daemon.crew import Crew
 from cableferry.daemon.decide import Decision, Effect, Limits, Seen, decide
+from cableferry.daemon.disks import Disks
 from cableferry.daemon.errands import Errands
 from cableferry.daemon.exposing import Exposed
 from cableferry.daemon.held import Held, Stage, Stop
 from cableferry.daemon.holding import Holding
-from cableferry.daemon.journal import Journal
+from cableferry.daemon.journal import Journal, Unwritable
 from cableferry.daemon.metrics import Metrics, Now
 from cableferry.daemon.outcomes import Cancelled, Outcome, Uncollected, Unprepared, fold
 from cableferry.daemon.scribe import Scribe, Sent
@@ -75,6 +76,8 @@ class Daemon:
         self._client = emx2.connect(config.server, scheme, _PATIENCE, self._stopping.wait, self._metrics.answered)
         self._errands = Errands(config, self._client, self._is_stopped, self._metrics)
         self._tenure = Tenure(config.worker_id)
+        folders = [state] if config.backend == "simulate" else [state, Path(config.jobs_dir)]
+        self._disks = Disks(config.worker_id, folders, config.least_free_bytes)
         self._hands = Hands(config, scheduler, self._errands, self._may_submit)
         self._conversation = Conversation(config, self._client, self._session)
         self._inbox: SimpleQueue[Message] = SimpleQueue()
@@ -112,14 +115,28 @@ class Daemon:
         self._exposed.open()
         standing.notify("READY=1")
         while not self._stopping.is_set():
-            self._begin(time.monotonic())
-            with contextlib.suppress(Empty):
-                self._take(self._inbox.get(timeout=TICK_SECONDS))
+            try:
+                self._begin(time.monotonic())
+                with contextlib.suppress(Empty):
+                    self._take(self._inbox.get(timeout=TICK_SECONDS))
+            except Unwritable as error:
+                # what was not noted has not happened: it is found again, as after a kill
+                self._disks.hit(str(error.strerror), time.monotonic())
         self._leave()
 
     def once(self) -> str | None:
         """One cycle to its end; what went wrong with the server or the scheduler, if anything did."""
-        self._talk(self._holding.room)
+        trouble: str | None
+        try:
+            trouble = self._cycle()
+        except Unwritable as error:
+            trouble = str(error)
+        self._leave()
+        return trouble
+
+    def _cycle(self) -> str | None:
+        self._disks.look(time.monotonic())
+        self._talk(self._room)
         self._settle()
         self._look()
         self._settle()
@@ -127,9 +144,7 @@ class Daemon:
             while self._journal.outbox(1) and self._server_trouble is None:
                 self._talk(0)
                 self._settle()
-        trouble = self._server_trouble or self._tenure.displaced or self._scheduler_trouble
-        self._leave()
-        return trouble
+        return self._server_trouble or self._tenure.displaced or self._scheduler_trouble or self._disks.trouble
 
     def _settle(self) -> None:
         """Until everything begun has been done and what follows from it as well."""
@@ -141,7 +156,7 @@ class Daemon:
         """What is being submitted right now is better known than found again, but nobody is waited for long."""
         end = time.monotonic() + _LEAVING_SECONDS
         while self._crew.busy and (left := end - time.monotonic()) > 0:
-            with contextlib.suppress(Empty):
+            with contextlib.suppress(Empty, Unwritable):
                 self._take(self._inbox.get(timeout=left))
         for crew in (self._voice, self._eyes, self._crew, self._porters):
             crew.dismiss()
@@ -157,10 +172,16 @@ class Daemon:
 
     def _begin(self, now: float) -> None:
         """Let others begin what is due."""
+        if now >= self._stand_due:
+            self._stand_due = now + 2
+            self._disks.look(now)
+            self._stand()
+        if self._disks.rests(now):
+            return
         has_reports = self._troubles == 0 and bool(self._journal.outbox(1))
         if not self._voice.busy and (now >= self._talk_due or has_reports or (self._is_awake and not self._troubles)):
             self._is_awake = False
-            self._talk(self._holding.room)
+            self._talk(self._room)
         if not self._eyes.busy and now >= self._look_due:
             self._look()
         if now >= self._pass_due:
@@ -171,12 +192,10 @@ class Daemon:
             self._consider(list(self._holding))
         if not self._troubles:
             self._scribe.begin(now)
-        if now >= self._stand_due:
-            self._stand_due = now + 2
-            self._stand()
 
     def _talk(self, room: int) -> None:
-        give = Give(tuple(self._journal.outbox()), self._holding.ids(), room, self._scheduler_trouble)
+        trouble = self._disks.trouble or self._scheduler_trouble
+        give = Give(tuple(self._journal.outbox()), self._holding.ids(), room, trouble)
         is_sure, self._is_sure = self._is_sure, False
         self._voice.take("server", lambda: self._conversation.exchange(give, is_sure), lambda why: Talked(trouble=why))
 
@@ -189,6 +208,11 @@ class Daemon:
             lambda: self._scheduler.sight(known, now),
             lambda why: Snapshot(False, now, trouble=why),
         )
+
+    @property
+    def _room(self) -> int:
+        """How many more jobs may come: none while there is no room on the disks for them."""
+        return self._holding.room if self._disks.trouble is None else 0
 
     def _may_submit(self) -> bool:
         return self._tenure.may_submit(time.monotonic())
@@ -294,6 +318,8 @@ class Daemon:
             self._metrics.submitted(outcome)
         if isinstance(outcome, Unprepared | Unknown | Uncollected | Refused):
             log.warning("job held up", job=held.id, reason=outcome.reason)
+        if isinstance(outcome, Unprepared | Uncollected) and outcome.is_full:
+            self._disks.hit(outcome.reason, time.monotonic())
         ending = "" if held.end is None else str(held.end.ending)
         profile = profile_for(self._config, held.processor, held.profile)
         retries = 0 if profile is None else profile.retries.get(ending, 0)
@@ -358,6 +384,7 @@ class Daemon:
             self._server_trouble,
             self._scheduler_trouble,
             self._tenure.displaced,
+            self._disks.trouble,
             [standing.shown(held) for held in self._holding],
         )
         standing.write(Path(self._config.state_dir), said)
@@ -372,6 +399,8 @@ class Daemon:
             yield "server", "displaced"
         if self._scheduler_trouble is not None:
             yield "scheduler", "no-answer"
+        if self._disks.trouble is not None:
+            yield "disk", "full"
 
     def _listen(self, processor: str) -> None:
         """Wake the loop as soon as the server has a job; what it cannot give us anyway wakes it ever less often."""
@@ -379,7 +408,7 @@ class Daemon:
         while not self._stopping.is_set():
             claimed = self._claimed
             pause = min(pause * 2, self._config.poll_seconds)
-            if self._holding.room and not self._troubles and self._conversation.has_news(processor):
+            if self._room and not self._troubles and self._conversation.has_news(processor):
                 self._inbox.put(None)
             self._stopping.wait(TICK_SECONDS)
             if self._claimed != claimed:

@@ -4,6 +4,7 @@ import msgspec
 
 from cableferry.core.jobs import Cause, State
 from cableferry.daemon.decide import Decision, give_up
+from cableferry.daemon.disks import REST_SECONDS
 from cableferry.daemon.endings import Collected, last, report
 from cableferry.daemon.held import Held, Stage, Stop
 from cableferry.daemon.tailing.files import Tail
@@ -33,11 +34,12 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 class Unprepared(msgspec.Struct, frozen=True):
-    """They are not; `may_pass` says that trying again could help."""
+    """They are not; `may_pass` says that trying again could help, `is_full` that there is no room for them."""
 
     reason: str
     may_pass: bool = False
     cause: Cause = Cause.ERROR
+    is_full: bool = False
 
 
 class Cancelled(msgspec.Struct, frozen=True):
@@ -45,10 +47,11 @@ class Cancelled(msgspec.Struct, frozen=True):
 
 
 class Uncollected(msgspec.Struct, frozen=True):
-    """The results are not home yet, or never will be."""
+    """The results are not home yet, or never will be; `is_full` says that a disk here is in the way."""
 
     reason: str
     may_pass: bool = True
+    is_full: bool = False
 
 
 Outcome = Prepared | Unprepared | Submission | Found | Cancelled | Collected | Uncollected
@@ -83,13 +86,15 @@ def _refused(held: Held, no: Unprepared | Refused, now: float) -> Decision:
             return give_up(held, f"submit-refused: {no.reason}", Cause.REFUSED)
         return give_up(held, no.reason, no.cause)
     stage = Stage.CLAIMED if held.stage is Stage.CLAIMED else Stage.READY
-    return Decision(msgspec.structs.replace(held, stage=stage, not_before=now + _LATER_SECONDS, remark=no.reason))
+    later = REST_SECONDS if isinstance(no, Unprepared) and no.is_full else _LATER_SECONDS
+    return Decision(msgspec.structs.replace(held, stage=stage, not_before=now + later, remark=no.reason))
 
 
 def _uncollected(held: Held, no: Uncollected, now: float) -> Decision:
     if not no.may_pass:
         return give_up(held, no.reason, Cause.STORING)
-    return Decision(msgspec.structs.replace(held, not_before=now + _LATER_SECONDS, remark=no.reason))
+    later = REST_SECONDS if no.is_full else _LATER_SECONDS
+    return Decision(msgspec.structs.replace(held, not_before=now + later, remark=no.reason))
 
 
 def _accepted(held: Held, ticket: Ticket, now: float) -> Decision:
@@ -122,14 +127,15 @@ def _found(held: Held, found: Found, now: float) -> Decision:
         return Decision(msgspec.structs.replace(held, stage=Stage.ENDED, end=end))
     absences = held.absences + 1
     settled_at = held.asked_at + SETTLE_SECONDS
-    # a start on its way gives way to another one, but of a job that is to stop there is none
-    is_final = found.is_final and held.stop is None
+    was_told = held.told is not State.CLAIMED and held.tries == 1
+    # a start on its way gives way to another one, but of a job that is to stop, or was seen elsewhere, there is none
+    is_final = found.is_final and held.stop is None and not was_told
     if not is_final and (absences < 2 or now < settled_at):
         again = msgspec.structs.replace(held, absences=absences, not_before=now + AGAIN_SECONDS)
         return Decision(again)
     if held.stop is not None:
         return give_up(held, held.stop_why or "stopped before it was submitted", Cause.TIMEOUT)
-    if held.told is not State.CLAIMED and held.tries == 1:
+    if was_told:
         return give_up(held, "lost: this worker knows nothing of it any more", Cause.LOST)
     return Decision(msgspec.structs.replace(held, stage=Stage.CLAIMED, not_before=now))
 

@@ -53,6 +53,7 @@ class WorkerSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     state_db: str | None = None
     stop_seconds: Positive = 30
     lost_seconds: Positive = 120
+    least_free_mb: Annotated[int, Meta(ge=0)] = 100
     keep_work_dirs: Kept = "never"
     posix_roots: list[str] | None = None
     redact: list[str] = []
@@ -266,6 +267,7 @@ def _config(path: Path, file: File, warnings: tuple[str, ...]) -> Config:
         queue_report_seconds=worker.queue_report_interval_seconds,
         heartbeat_seconds=worker.heartbeat_interval_seconds,
         lost_seconds=worker.lost_seconds,
+        least_free_bytes=worker.least_free_mb * 2**20,
         command_seconds=file.slurm.command_timeout_seconds,
         cluster=file.slurm.cluster,
         keep_work_dirs=worker.keep_work_dirs,

@@ -1,5 +1,6 @@
 """How a daemon stands, written down for whoever asks, and told to the service manager if there is one."""
 
+import contextlib
 import os
 import socket
 from pathlib import Path
@@ -42,6 +43,7 @@ class Standing(msgspec.Struct, frozen=True):
     server_trouble: str | None = None
     scheduler_trouble: str | None = None
     displaced: str | None = None
+    disk_trouble: str | None = None
     jobs: list[Job] = []
 
 
@@ -54,9 +56,21 @@ def shown(held: Held) -> Job:
 
 def write(state_dir: Path, standing: Standing) -> None:
     part = state_dir / f"{FILE}.part"
-    with failpoints.crossing("file", "status"):
-        part.write_bytes(msgspec.json.encode(standing))
-        part.replace(state_dir / FILE)
+    try:
+        with failpoints.crossing("file", "status"):
+            part.write_bytes(msgspec.json.encode(standing))
+            part.replace(state_dir / FILE)
+    except OSError:
+        _squeeze(state_dir / FILE, part, standing)
+
+
+def _squeeze(path: Path, part: Path, standing: Standing) -> None:
+    """A full disk still takes what was there already: all but the jobs, in the place of the last word."""
+    with contextlib.suppress(OSError):
+        part.unlink(missing_ok=True)
+        said = msgspec.json.encode(msgspec.structs.replace(standing, jobs=[]))
+        with path.open("r+b") as file:
+            file.write(said.ljust(os.fstat(file.fileno()).st_size))
 
 
 def read(state_dir: Path) -> Standing | None:

@@ -38,7 +38,11 @@ class _Pid(msgspec.Struct, frozen=True):
 
 
 class _NotStarted(Exception):
-    """It does not run and never will."""
+    """It does not run; `may_pass` says that it may when it is started again."""
+
+    def __init__(self, why: str, may_pass: bool = False) -> None:
+        super().__init__(why)
+        self.may_pass = may_pass
 
 
 class Local:
@@ -52,7 +56,9 @@ class Local:
         try:
             return Accepted(self._submit(order))
         except _NotStarted as error:
-            return Refused(str(error))
+            return Refused(str(error), error.may_pass)
+        except OSError as error:
+            return Refused(f"{order.name} has no folder: {error}", may_pass=True)
 
     def _submit(self, order: Order) -> Ticket:
         """Of several starts under one name, however they end, the first to note itself runs the command."""
@@ -65,13 +71,14 @@ class Local:
             pid = self._start(order, run)
         if pid is None:
             return self._first(order.name)
-        with failpoints.crossing("run", "note"):
+        # the wrapper's own note is there already, and does as well
+        with failpoints.crossing("run", "note"), contextlib.suppress(OSError):
             _write(run / "started.json", _Started(pid, _began(pid) or ""))
         return _ticket(order.name, pid)
 
     def _first(self, name: str) -> Ticket:
         if (known := self._find(name)) is None:
-            raise _NotStarted(f"{name} ended before it began")
+            raise _NotStarted(f"{name} ended before it began", may_pass=True)
         return known
 
     def _start(self, order: Order, run: Path) -> int | None:

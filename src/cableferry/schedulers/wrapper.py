@@ -15,6 +15,7 @@ from types import FrameType
 
 NO_SUCH_PROGRAM = 127
 NOT_RUNNABLE = 126
+NOTE_BYTES = 64
 
 
 def main(arguments: list[str]) -> int:
@@ -26,13 +27,14 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         # a handler and not SIG_IGN: the command must not inherit our deafness
         signal.signal(number, _hear)
+    _reserve(run_dir)
     if not _is_first(run_dir):
         return 0
     with contextlib.suppress(BrokenPipeError):
         # whoever started us may have died since, and the command is ours to run all the same
         os.write(int(ready), str(os.getpid()).encode())
     os.close(int(ready))
-    _note(run_dir, "exit.json", _run(command, stdout, stderr))
+    _note_end(run_dir, _run(command, stdout, stderr))
     return 0
 
 
@@ -69,14 +71,25 @@ def _is_first(run_dir: str) -> bool:
     return True
 
 
-def _note(run_dir: str, name: str, content: dict[str, int]) -> None:
-    """All of the note or none of it, and on the disk."""
-    path = os.path.join(run_dir, name)
-    with open(f"{path}.part", "w") as file:
-        json.dump(content, file)
+def _reserve(run_dir: str) -> None:
+    """Room for the last note, before anything runs: at the end there may be none."""
+    with open(_part(run_dir), "wb") as file:
+        file.write(b" " * NOTE_BYTES)
         file.flush()
         os.fsync(file.fileno())
-    os.rename(f"{path}.part", path)
+
+
+def _note_end(run_dir: str, content: dict[str, int]) -> None:
+    """All of the note or none of it, and on the disk."""
+    with open(_part(run_dir), "r+b") as file:
+        file.write(json.dumps(content).encode().ljust(NOTE_BYTES))
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(_part(run_dir), os.path.join(run_dir, "exit.json"))
+
+
+def _part(run_dir: str) -> str:
+    return os.path.join(run_dir, f"exit.{os.getpid()}.part")
 
 
 if __name__ == "__main__":

@@ -108,5 +108,7 @@ def _check_room(place: Path, folder: Path, sources: Sequence[Source]) -> None:
     missing = [each.file for each in sources if not folder.joinpath(*each.file.path.split("/")).is_file()]
     needed = sum(file.size_bytes or 0 for file in missing)
     free = os.statvfs(place)
+    if needed > free.f_blocks * free.f_frsize:
+        raise Unusable(f"it needs {needed} bytes, more than the whole disk of {place} has")
     if needed > free.f_bavail * free.f_frsize:
         raise OSError(errno.ENOSPC, f"no room for {needed} bytes", str(place))

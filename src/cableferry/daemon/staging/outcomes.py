@@ -8,8 +8,8 @@ from cableferry.client import errors
 from cableferry.client.errors import Trouble
 from cableferry.client.transfers import WrongHash
 from cableferry.core.jobs import Cause
+from cableferry.daemon import disks
 
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # a disk or a network file system that may come back
 _PASSING = frozenset({errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EAGAIN, errno.ENFILE, errno.EMFILE, errno.EBUSY})
 
@@ -60,7 +60,7 @@ def failed(error: Exception, cause: Cause, what: str) -> Failed | Cancelled:
         case Trouble():
             return Failed(cause, f"{what}{error}", may_pass=_may_pass(error))
         case OSError():
-            is_full = error.errno in _FULL
+            is_full = error.errno in disks.FULL
             said = f"{what}{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
             return Failed(cause, said, is_full or error.errno in _PASSING, is_full)
         case _:
