@@ -82,23 +82,32 @@ def can_run() -> bool:
 
 @contextlib.contextmanager
 def running() -> Iterator[Cluster]:
-    """One for as long as the block; sessions of a checkout share it, and the last one stops what tests started."""
+    """One for as long as the block; blocks of a checkout share it, and the last one stops what tests started."""
     where = Path(
         subprocess.run([_TOOLS / "up.sh", "--where"], capture_output=True, text=True, check=True).stdout.strip()
     )
     mark = where / "for-tests"
     _BUILD.mkdir(exist_ok=True)
-    with (_BUILD / f"{where.name}.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        is_ours = mark.exists() or not _is_up(where)
-        _tool("up.sh")
-        if is_ours:
-            mark.touch()
-        fcntl.flock(lock, fcntl.LOCK_SH)
+    with (_BUILD / f"{where.name}.lock").open("a") as use:
+        with _changing(where):
+            is_ours = mark.exists() or not _is_up(where)
+            _tool("up.sh")
+            if is_ours:
+                mark.touch()
+            fcntl.flock(use, fcntl.LOCK_SH)
         try:
             yield msgspec.json.decode((where / "cluster.json").read_bytes(), type=Cluster)
         finally:
-            _leave(lock.fileno(), mark)
+            with _changing(where):
+                _leave(use.fileno(), mark)
+
+
+@contextlib.contextmanager
+def _changing(where: Path) -> Iterator[None]:
+    """Nobody else starts or stops it meanwhile; who only uses it holds another lock."""
+    with (_BUILD / f"{where.name}.changing").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @contextlib.contextmanager
@@ -136,11 +145,11 @@ def _another(said: Mapping[str, str], network: Network | None = None) -> Iterato
             Path(folder).mkdir(exist_ok=True)
 
 
-def _leave(lock: int, mark: Path) -> None:
+def _leave(use: int, mark: Path) -> None:
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(use, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        # another session still runs jobs on it
+        # another block still runs jobs on it
         return
     if mark.exists():
         _tool("down.sh")

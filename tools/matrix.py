@@ -67,6 +67,8 @@ def main(arguments: Sequence[str]) -> int:
     if os.geteuid() != 0:
         print("matrix: a cluster is started by root: sudo make cluster-matrix", file=sys.stderr)
         return 2
+    # whoever is asked to end cleans up first
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     cells = list(chosen(arguments))
     if not cells:
         print(f"matrix: name some of {', '.join(SUITES)}, each with :slurmdbd or :none behind it if you like")

@@ -41,6 +41,13 @@ def test_a_job_of_an_ordinary_user_runs_in_a_container_and_is_accounted(slurm_cl
     assert int((folder / "out").read_text()) > 0
 
 
+def test_it_is_shared_by_whoever_asks_for_it(slurm_cluster: Cluster) -> None:
+    with clusters.running() as same:
+        assert slurm_cluster == same
+
+    assert "UP" in slurm_cluster.root("scontrol", "ping")
+
+
 def test_starting_what_runs_changes_nothing(slurm_cluster: Cluster) -> None:
     before = slurm_cluster.root("scontrol", "show", "config")
     subprocess.run([ROOT / "tools" / "cluster" / "up.sh"], check=True, capture_output=True)
