@@ -323,20 +323,3 @@ def test_a_container_sees_the_graphics_card_that_slurm_chose(daemon: ClusterDaem
     ended = daemon.ended(job)
 
     assert (ended.status, daemon.files(ended.output_artifact_id)) == ("COMPLETED", {"card": b"0"}), ended.detail
-
-
-def test_check_tells_good_profiles_from_bad_ones(daemon: ClusterDaemon) -> None:
-    daemon.offer("good", script="true")
-    daemon.offer("nowhere", script="true", partition="none")
-    daemon.offer("missing", sif_image="/no/such.sif", container_entrypoint="/x")
-    said = daemon.run("check", "--json")
-
-    rows = {row["what"]: row for row in json.loads(said.stdout)["items"]}
-    assert said.returncode == 1
-    assert {what: row["is_ok"] for what, row in rows.items() if what.startswith("profile")} == {
-        "profile good:small": True,
-        "profile nowhere:small": False,
-        "profile missing:small": False,
-    }
-    assert all(row["is_ok"] for what, row in rows.items() if not what.startswith("profile")), rows
-    assert all(row["advice"] for row in rows.values() if not row["is_ok"])

@@ -100,13 +100,19 @@ def register(as_json: bool, **said: object) -> None:
     "Look whether all that the daemon needs is there, and say what to do about what is not.",
     "cableferry daemon check -c config.yaml",
 )
+@click.option("--probe", is_flag=True, help="Look from the nodes as well, by a small job in each partition.")
+@click.option("--probe-seconds", type=click.IntRange(1, 86_400), default=60, help="How long to wait for it  [60]")
 @_with_scheduler
 @_options
-def check(backend: str | None, simulate: bool, as_json: bool, **said: object) -> None:
-    from cableferry.daemon import check
+def check(backend: str | None, simulate: bool, probe: bool, probe_seconds: int, as_json: bool, **said: object) -> None:
+    from cableferry.daemon import check, probing
 
     with _opening(said) as config:
-        found = list(check.findings(_chosen(config, backend, simulate)))
+        chosen = _chosen(config, backend, simulate)
+        if probe and chosen.backend != "slurm":
+            raise usage("--probe asks the nodes of Slurm, and this configuration uses none")
+        found = list(check.findings(chosen))
+        found += probing.findings(chosen, probe_seconds) if probe else check.binds(chosen)
     if as_json:
         output.listing(found)
     else:
@@ -143,7 +149,7 @@ def doctor(as_json: bool, **said: object) -> None:
     from cableferry.daemon import check, standing
 
     with _opening(said) as config:
-        found = list(check.findings(config))
+        found = [*check.findings(config), *check.binds(config)]
         known = standing.read(Path(config.state_dir))
     if as_json:
         told = msgspec.to_builtins(msgspec.structs.replace(config, secret=None))

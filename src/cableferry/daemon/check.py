@@ -1,18 +1,16 @@
 """Looks whether everything that a daemon will need is there, and says what to do about what is not."""
 
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-
 from cableferry.client import emx2
 from cableferry.client.errors import Trouble
 from cableferry.client.patience import Patience
-from cableferry.daemon import launch
+from cableferry.daemon import launch, site
 from cableferry.daemon.config import BadConfig, Config, Profile, scheme
+from cableferry.daemon.findings import Finding
 from cableferry.daemon.staging import buckets
 from cableferry.schedulers.protocol import Order
 from cableferry.schedulers.slurm import commands, runs
@@ -20,19 +18,8 @@ from cableferry.schedulers.slurm.scheduler import sbatch
 
 _LEAST_BYTES = 2**30
 _MOST_SKEW_SECONDS = 60.0
-_OLDEST_SLURM = (20, 11)
 _OLDEST_APPTAINER = (1, 1)
-_PROGRAMS = ("sbatch", "squeue", "scancel", "scontrol")
 _PATIENCE = Patience(tries=2, most_seconds=1)
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One thing looked at: what was found, and what to do if that is not good."""
-
-    what: str
-    is_ok: bool
-    found: str
-    advice: str = ""
 
 
 def findings(config: Config) -> Iterator[Finding]:
@@ -42,9 +29,19 @@ def findings(config: Config) -> Iterator[Finding]:
     yield from _folders(config)
     yield from _keys(config)
     if config.backend == "slurm":
-        yield from _slurm(config)
+        yield from site.findings(config)
     for profile in config.profiles if config.backend != "simulate" else ():
         yield from _profile(config, profile)
+
+
+def binds(config: Config) -> Iterator[Finding]:
+    """What containers are to see besides, as far as this machine can tell; nodes are asked by `probing`."""
+    for profile in config.profiles:
+        sources = () if profile.container is None else profile.container.binds
+        missing = [source for source in (bind.partition(":")[0] for bind in sources) if not os.path.exists(source)]
+        if missing:
+            advice = "correct bind_paths; whether nodes have what this machine has not, --probe says"
+            yield Finding(f"binds of {profile.label}", False, f"{', '.join(missing)} not here", advice)
 
 
 def _configuration(config: Config) -> Iterator[Finding]:
@@ -120,23 +117,6 @@ def _keys(config: Config) -> Iterator[Finding]:
             yield Finding(what, False, str(trouble), "let the daemon's user alone read the file")
 
 
-def _slurm(config: Config) -> Iterator[Finding]:
-    missing = [name for name in _PROGRAMS if shutil.which(name) is None]
-    if missing:
-        advice = "install Slurm's client commands, or put their folder into PATH"
-        yield Finding("slurm", False, f"{', '.join(missing)} not found in PATH", advice)
-        return
-    ran = commands.run(("sbatch", "--version"), config.command_seconds)
-    version = _version(ran.out)
-    is_ok = version >= _OLDEST_SLURM
-    yield Finding("slurm", is_ok, ran.out.strip() or ran.trouble, "" if is_ok else "Slurm 20.11 or later is needed")
-    ping = commands.run(("scontrol", "ping"), config.command_seconds)
-    yield Finding("slurmctld", ping.is_ok, ping.out.strip() or ping.trouble, "" if ping.is_ok else "ask the site")
-    asked = commands.run(("sacct", "--noheader", "--starttime=now"), config.command_seconds)
-    found = "sacct answers" if asked.is_ok else f"{asked.trouble}: ends are read from squeue and the jobs' own notes"
-    yield Finding("accounting", True, found)
-
-
 def _profile(config: Config, profile: Profile) -> Iterator[Finding]:
     what = f"profile {profile.label}"
     if (fault := _fault(profile)) is not None:
@@ -169,7 +149,7 @@ def _container_fault(profile: Profile) -> tuple[str, str] | None:
     ran = commands.run((container.program, "--version"), 30)
     if not ran.is_ok:
         return f"{container.program}: {ran.trouble}", "install Apptainer, or name it by apptainer.command"
-    if _version(ran.out) < _OLDEST_APPTAINER:
+    if site.version(ran.out) < _OLDEST_APPTAINER:
         return f"{ran.out.strip()} reads what jobs say with a shell", "Apptainer 1.1 or later is needed"
     return None
 
@@ -190,11 +170,6 @@ def _rehearsed(config: Config, profile: Profile) -> Finding:
     if ran.is_ok:
         return Finding(what, True, ran.trouble.removeprefix("sbatch: "))
     return Finding(what, False, ran.trouble, "correct partition, account, qos, cpus, memory, time, gres or sbatch_args")
-
-
-def _version(text: str) -> tuple[int, ...]:
-    found = re.search(r"(\d+)\.(\d+)", text)
-    return (0,) if found is None else (int(found[1]), int(found[2]))
 
 
 def _site(profile: Profile) -> tuple[str, ...]:
