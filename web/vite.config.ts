@@ -13,5 +13,7 @@ export default defineConfig({
     // a data: url would need a wider policy
     assetsInlineLimit: 0,
     reportCompressedSize: true,
+    // the two parts that draw documents, fetched when the first one is looked at
+    chunkSizeWarningLimit: 1400,
   },
 });

@@ -33,17 +33,6 @@ def test_a_plain_link_saves_a_file_and_no_page_of_others_is_shown(browser: Clien
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_only_a_document_is_shown_in_the_browser_and_only_as_that(browser: Client, desk: Desk) -> None:
-    place = f"/api/ui/artifacts/{_artifact(desk)}/files/page.html"
-
-    answer = browser.get(f"{place}?shown_as=pdf")
-
-    assert answer.headers["content-type"] == "application/pdf"
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    assert "script-src 'none'" in answer.headers["content-security-policy"]
-    assert browser.get(f"{place}?shown_as=html").status == 400
-
-
 def test_a_link_can_be_gone_on_with_where_it_broke_off(browser: Client, desk: Desk) -> None:
     place = f"/api/ui/artifacts/{_artifact(desk)}/files/page.html"
 

@@ -44,7 +44,8 @@ export async function opened({ server: home = server, flags = [], ...options } =
     void dialog.dismiss();
   });
   context.on("request", (request) => {
-    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${home}/`)) page.complaints.push(`asks elsewhere: ${request.url()}`);
+    // chrome: and chrome-extension: are parts of the browser, such as its viewer of documents
+    if (!/^(data|blob|chrome|chrome-extension):/.test(request.url()) && !request.url().startsWith(`${home}/`)) page.complaints.push(`asks elsewhere: ${request.url()}`);
   });
   return page;
 }

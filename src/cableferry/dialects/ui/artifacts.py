@@ -1,6 +1,6 @@
 """Artifacts for people who look on: bytes by a plain link, and which jobs an artifact came from and went to."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -25,15 +25,7 @@ _GUARDS = {
     "Cache-Control": "private, no-cache",
 }
 _SANDBOX = "sandbox; default-src 'none'"
-# a browser's own viewer of documents does not start in a sandbox; it runs nothing in our name, and may fetch nothing
-_VIEWED = "frame-ancestors 'self'; script-src 'none'; connect-src 'none'; form-action 'none'"
 _MOST_INPUTS = 50
-
-
-class DownloadQuery(msgspec.Struct, frozen=True):
-    """Whether the browser is to save the file, or to show it as the one kind of document that it may show."""
-
-    shown_as: Literal["pdf"] | None = None
 
 
 class ProvenanceQuery(msgspec.Struct, frozen=True):
@@ -43,22 +35,17 @@ class ProvenanceQuery(msgspec.Struct, frozen=True):
 
 
 def download(tx: Tx, call: Call) -> Content:
-    query: DownloadQuery = call.query
     stored = files.get(tx, call.path["artifact_id"], call.path["path"])
     file = stored.file
     if not file.is_stored:
         raise files.no_content(file, stored.artifact.id)
-    is_shown = query.shown_as == "pdf"
-    saved = attachment(file.path)
-    disposition = saved.replace("attachment", "inline", 1) if is_shown else saved
-    policy = _VIEWED if is_shown else _SANDBOX
     return Content(
         pieces=tuple((piece.place, piece.size_bytes) for piece in stored.pieces),
         size_bytes=file.size_bytes or 0,
-        content_type="application/pdf" if is_shown else file.content_type or media.UNKNOWN,
+        content_type=file.content_type or media.UNKNOWN,
         etag=f'"{file.sha256}"',
         modified_at=file.created_at,
-        headers={**_GUARDS, "Content-Disposition": disposition, "Content-Security-Policy": policy},
+        headers={**_GUARDS, "Content-Disposition": attachment(file.path), "Content-Security-Policy": _SANDBOX},
         sha256=file.sha256,
     )
 
@@ -85,7 +72,7 @@ _ONE = f"{PREFIX}/artifacts/{{artifact_id}}"
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET", f"{_ONE}/files/{{path:path}}", download, Need.READ, "Save a file by a plain link, whole or in ranges",
-        answer=None, query=DownloadQuery, refusals=(404,), needs_protocol_headers=False,
+        answer=None, refusals=(404,), needs_protocol_headers=False,
     ),
     Endpoint(
         "GET", f"{_ONE}/provenance", provenance, Need.READ, "Show the jobs that made or used an artifact",
