@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # a process of the tests that dies ends them: started again, it can wait for ever for work that is done
 PYTEST_ARGS ?= -n 2 --dist loadgroup --max-worker-restart=0
 
-.PHONY: help setup web demo shots stories test bench lint format docs sql lock cluster cluster-down cluster-matrix cluster-nfs clean
+.PHONY: help setup web demo head-node shots stories test bench lint format docs sql lock cluster cluster-down cluster-matrix cluster-nfs clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -41,6 +41,9 @@ bench: $(READY)  ## a benchmark: make bench NAME=api|sync|scale|dispatch|startup
 stories: $(READY)  ## jobs on a real cluster behind a firewall, and the page of docs that tells of them
 	@tools/cluster/install.sh
 	@$(PY) -m pytest -q --stories-page tests/system -m slurm
+
+head-node: $(READY)  ## the daemon in one file, for head nodes without pip
+	@$(PY) -m tools.head_node $(HEAD_NODE_ARGS)
 
 shots: $(READY) web  ## pictures of every page of the dashboard, for the docs
 	@$(PY) tools/shots.py

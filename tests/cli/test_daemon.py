@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -115,6 +116,22 @@ def test_exit_codes_tell_the_truth(site: Site) -> None:
     ]
 
     assert said == [7, 7, 2, 2, 0]
+
+
+def test_a_service_manager_is_told_that_it_is_ready_lives_and_ends(site: Site) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
+        line.bind(str(site.folder / "notify"))
+        line.settimeout(60)
+        environment = {**program.environment(site.folder), "NOTIFY_SOCKET": str(site.folder / "notify")}
+        command = [*ALIAS, "run", "-c", str(site.file), "--simulate"]
+        with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as daemon:
+            said = [line.recv(100), line.recv(100), line.recv(100)]
+            daemon.terminate()
+            while said[-1] != b"STOPPING=1":
+                said.append(line.recv(100))
+            code = daemon.wait(60)
+
+    assert (said[:3], set(said[3:-1]), code) == ([b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"], {b"WATCHDOG=1"}, 0)
 
 
 def test_status_and_doctor_tell_what_is_held_and_no_secret(site: Site) -> None:

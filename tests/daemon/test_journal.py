@@ -1,5 +1,7 @@
 """What a worker remembers over its own death."""
 
+import contextlib
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -73,3 +75,19 @@ def test_attempts_are_counted_for_servers_that_do_not(reopened: Open) -> None:
 
     assert [journal.last_attempt("j1"), journal.next_attempt("j1"), journal.next_attempt("j1")] == [1, 1, 2]
     assert reopened().last_attempt("j1") == 2
+
+
+def test_a_journal_of_an_older_and_of_a_newer_version_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    Journal(path, Held, TransitionBody).close()
+    least = b'{"id": "old", "name": "cf-old-a1", "folder": "old", "processor": "p", "stage": "started", "called": "7"}'
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("insert into held values ('old', ?)", (least,))
+        db.execute("insert into held values ('new', ?)", (least.replace(b"}", b', "not_known_yet": [1]}'),))
+        report = b'{"status": "SUBMITTED", "not_known_yet": 1}'
+        db.execute("insert into outbox (job, body) values ('old', ?)", (report,))
+        db.commit()
+
+    with contextlib.closing(Journal(path, Held, TransitionBody)) as journal:
+        assert [(held.stage, held.called) for held in journal.held()] == [(Stage.STARTED, "7")] * 2
+        assert [entry.report.status for entry in journal.outbox()] == ["SUBMITTED"]

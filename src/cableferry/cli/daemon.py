@@ -237,5 +237,7 @@ def _pass_on(context: click.Context, /, **said: object) -> None:
     context.default_map = dict.fromkeys(COMMANDS, given)
 
 
-daemon = _options(Group("daemon", COMMANDS, "Run jobs of a server on this cluster, from its head node."))
+daemon = click.version_option(package_name="cableferry")(
+    _options(Group("daemon", COMMANDS, "Run jobs of a server on this cluster, from its head node."))
+)
 daemon.callback = _pass_on

@@ -77,14 +77,20 @@ def read(state_dir: Path) -> Standing | None:
     """What a daemon wrote last, None if none ever did."""
     try:
         return msgspec.json.decode((state_dir / FILE).read_bytes(), type=Standing)
-    except FileNotFoundError:
+    except (FileNotFoundError, msgspec.DecodeError):
+        # one of another version says nothing until this one has run
         return None
 
 
 def notify(message: str) -> None:
     """Tell systemd, when it is systemd that started us."""
     address = os.environ.get("NOTIFY_SOCKET", "")
-    if address.startswith(("/", "@")):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as line:
-            line.connect(f"\0{address[1:]}" if address[0] == "@" else address)
-            line.sendall(message.encode())
+    if not address.startswith(("/", "@")):
+        return
+    # a manager that does not listen is no reason to end
+    with (
+        contextlib.suppress(OSError),
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as line,
+    ):
+        line.connect(f"\0{address[1:]}" if address[0] == "@" else address)
+        line.sendall(message.encode())
