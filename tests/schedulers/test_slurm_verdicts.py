@@ -2,7 +2,7 @@
 
 import pytest
 
-from cableferry.schedulers.protocol import Ending
+from cableferry.schedulers.protocol import Ending, Usage
 from cableferry.schedulers.slurm import verdicts
 from cableferry.schedulers.slurm.rows import Row
 from cableferry.schedulers.slurm.runs import Status
@@ -44,3 +44,16 @@ def test_an_end_is_what_all_of_them_say(
     row = None if word is None else Row("1", word, "cf-a")
 
     assert verdicts.ended(row, status, turned_away).ending is ending
+
+
+@pytest.mark.parametrize(
+    ("accounted", "noted", "told"), [(None, None, None), (5, None, 5), (None, 7, 7), (5, 7, 7), (9, 7, 9)]
+)
+def test_a_peak_of_memory_that_accounting_missed_counts(
+    accounted: int | None, noted: int | None, told: int | None
+) -> None:
+    row = Row("1", "COMPLETED", "cf-a", usage=Usage(3, 1.5, accounted))
+    status = Status("1", 0, seconds=4, cpu="0m0.100s", peak_bytes=noted)
+
+    assert verdicts.ended(row, status).usage == Usage(3, 1.5, told)
+    assert verdicts.ended(None, status).usage == Usage(4, 0.1, noted)

@@ -25,6 +25,7 @@ class Status(msgspec.Struct, frozen=True):
     was_stopped: bool = False
     seconds: int | None = None
     cpu: str = ""
+    peak_bytes: int | None = None
 
     @property
     def signal(self) -> int | None:
@@ -33,9 +34,9 @@ class Status(msgspec.Struct, frozen=True):
 
     @property
     def usage(self) -> Usage:
-        """What the script measured; only accounting knows of memory."""
+        """What the script measured; the memory is that of its largest process."""
         parts = [float(minutes) * 60 + float(seconds) for minutes, seconds in _TIMES.findall(self.cpu)]
-        return Usage(self.seconds, round(sum(parts), 3) if parts else None)
+        return Usage(self.seconds, round(sum(parts), 3) if parts else None, self.peak_bytes)
 
 
 def prepare(run: Path, order: Order) -> None:
@@ -51,8 +52,17 @@ def prepare(run: Path, order: Order) -> None:
 def status(run: Path) -> Status | None:
     """What the script left, if it is there to be seen."""
     try:
-        return msgspec.json.decode(_read(run / "status.json"), type=Status)
+        status = msgspec.json.decode(_read(run / "status.json"), type=Status)
     except (OSError, msgspec.DecodeError):
+        return None
+    return msgspec.structs.replace(status, peak_bytes=_peak(run))
+
+
+def _peak(run: Path) -> int | None:
+    """What the script's last act left, on a node that has a program for it."""
+    try:
+        return int(_read(run / "peak"))
+    except (OSError, ValueError):
         return None
 
 

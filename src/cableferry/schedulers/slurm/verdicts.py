@@ -1,6 +1,8 @@
 """What a row of Slurm's and the run's own note say together about a job."""
 
-from cableferry.schedulers.protocol import Ending, Phase, Sighting
+import msgspec
+
+from cableferry.schedulers.protocol import Ending, Phase, Sighting, Usage
 from cableferry.schedulers.slurm import runs, states
 from cableferry.schedulers.slurm.rows import Row
 from cableferry.schedulers.slurm.runs import Status
@@ -31,7 +33,15 @@ def ended(row: Row | None, status: Status | None, turned_away: Ending | None = N
     measured = None if status is None else status.usage
     if row is None:
         return Sighting(Phase.ENDED, code, signal, ending, usage=measured)
-    return Sighting(Phase.ENDED, code, signal, ending, row.word, row.reason, row.node, usage=row.usage or measured)
+    return Sighting(Phase.ENDED, code, signal, ending, row.word, row.reason, row.node, usage=_used(row.usage, measured))
+
+
+def _used(accounted: Usage | None, measured: Usage | None) -> Usage | None:
+    """What accounting says, with the peak of memory that it may have missed between two looks."""
+    if accounted is None or measured is None:
+        return accounted or measured
+    peaks = [peak for peak in (accounted.max_rss_bytes, measured.max_rss_bytes) if peak is not None]
+    return msgspec.structs.replace(accounted, max_rss_bytes=max(peaks, default=None))
 
 
 def _ending(row: Row | None, status: Status | None) -> Ending:
