@@ -26,18 +26,16 @@ cgroups() { # the folders in which Slurm itself keeps count of what its jobs sta
     done
 }
 
-has_job_of_this_cluster() { # has_job_of_this_cluster PID: without cgroups, the environment tells
-    local environment
-    environment=$({ tr '\0' '\n' <"/proc/$1/environ"; } 2>/dev/null) || return 1
-    grep -qx "SLURM_CONF=$SLURM_CONF" <<<"$environment" || return 1
-    [ "$(cat "/proc/$1/comm" 2>/dev/null)" = slurmstepd ] || grep -q '^SLURM_JOB_ID=' <<<"$environment"
+is_job() { # is_job PID: without cgroups, the environment tells
+    [ "$(cat "/proc/$1/comm" 2>/dev/null)" = slurmstepd ] || grep -qsz '^SLURM_JOB_ID=' "/proc/$1/environ"
 }
 
 end_jobs() {
     local place pid
-    for place in /proc/[0-9]*; do
+    for place in $(grep -lszxF "SLURM_CONF=$SLURM_CONF" /proc/[0-9]*/environ); do
         pid=${place#/proc/}
-        [ "$pid" = $$ ] || ! has_job_of_this_cluster "$pid" || kill -KILL "$pid" 2>/dev/null
+        pid=${pid%/environ}
+        [ "$pid" = $$ ] || ! is_job "$pid" || kill -KILL "$pid" 2>/dev/null
     done
     for place in $(cgroups); do
         for pid in $(find "$place" -name cgroup.procs -exec cat {} + 2>/dev/null); do kill -KILL "$pid" 2>/dev/null; done
