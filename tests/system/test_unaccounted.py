@@ -61,21 +61,28 @@ def test_ends_and_cancellations_need_no_accounts(daemon: ClusterDaemon) -> None:
     assert json.loads(daemon.run("status", "--json").stdout)["standing"]["scheduler_trouble"] is None
 
 
-def test_jobs_that_ended_and_were_forgotten_while_nobody_looked_are_told_by_their_notes(daemon: ClusterDaemon) -> None:
+def test_jobs_that_were_forgotten_while_nobody_looked_are_told_by_their_notes_and_lost_without(
+    daemon: ClusterDaemon,
+) -> None:
     daemon.offer("fails", script=f"{HOLD}; exit 3")
-    jobs = [daemon.submit(name) for name in ("hold", "fails")]
+    # sooner than a daemon would find out by waiting: only a note saves the others
+    daemon.worker["lost_seconds"] = 2
+    good, bad, gone = (daemon.submit(name) for name in ("hold", "fails", "held"))
     daemon.start()
-    ids = [daemon.until(job, "STARTED").slurm_job_id or "" for job in jobs]
+    ids = [daemon.until(job, "STARTED", "SUBMITTED").slurm_job_id or "" for job in (good, bad, gone)]
+    until(lambda: all(daemon.place(job, "work/runs").exists() for job in (good, bad)))
     daemon.stop(signal.SIGKILL)
+    daemon.slurm("scancel", ids[2])
     (daemon.folder / "go").touch()
-    _wait_until_forgotten(daemon, *ids)
+    until(lambda: _states(daemon, *ids) == set())
     daemon.start()
-    good, bad = (daemon.ended(job) for job in jobs)
+    ends = [daemon.ended(job) for job in (good, bad, gone)]
 
-    assert ("COMPLETED", "FAILED") == (good.status, bad.status)
-    assert "exit_code=3" in (bad.detail or "")
-    assert {"made": b"made\n"} == daemon.files(good.output_artifact_id)
-    assert ["ran\n"] * 2 == [daemon.place(job, "work/runs").read_text() for job in jobs]
+    assert ["COMPLETED", "FAILED", "FAILED"] == [end.status for end in ends]
+    assert {"made": b"made\n"} == daemon.files(ends[0].output_artifact_id)
+    assert "exit_code=3" in (ends[1].detail or "")
+    assert (ends[2].detail or "").startswith("lost")
+    assert ["ran\n"] * 2 == [daemon.place(job, "work/runs").read_text() for job in (good, bad)]
 
 
 def test_a_killed_daemon_finds_a_living_job_again_and_it_ran_once(daemon: ClusterDaemon) -> None:
@@ -89,25 +96,6 @@ def test_a_killed_daemon_finds_a_living_job_again_and_it_ran_once(daemon: Cluste
 
     assert "COMPLETED" == daemon.ended(job).status
     assert "ran\n" == daemon.place(job, "work/runs").read_text()
-
-
-def test_a_job_that_left_nothing_and_that_nobody_remembers_is_lost(daemon: ClusterDaemon) -> None:
-    daemon.worker["lost_seconds"] = 3
-    job = daemon.submit("held")
-    daemon.start()
-    slurm_id = daemon.until(job, "SUBMITTED").slurm_job_id or ""
-    daemon.stop(signal.SIGKILL)
-    daemon.slurm("scancel", slurm_id)
-    _wait_until_forgotten(daemon, slurm_id)
-    daemon.start()
-    ended = daemon.ended(job)
-
-    assert "FAILED" == ended.status
-    assert (ended.detail or "").startswith("lost")
-
-
-def _wait_until_forgotten(daemon: ClusterDaemon, *ids: str) -> None:
-    until(lambda: _states(daemon, *ids) == set())
 
 
 def _states(daemon: ClusterDaemon, *ids: str) -> set[str]:

@@ -1,4 +1,8 @@
-"""Opens what other machines wrote into a shared folder."""
+"""Opens what other machines wrote into a shared folder.
+
+A client of NFS remembers for half a minute that a name was not there, until its folder is opened: that asks the server
+whether the folder has changed. Asking for the name alone, or whether it exists, does not.
+"""
 
 import errno
 import os
@@ -11,11 +15,7 @@ _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def opened(path: Path) -> int:
-    """A descriptor of a regular file, which may have come into being a moment ago.
-
-    A client of NFS remembers for half a minute that a name was not there, until its folder is opened: that asks the
-    server whether the folder has changed. Asking for the name alone, or whether it exists, does not.
-    """
+    """A descriptor of a regular file, which may have come into being a moment ago."""
     folder = os.open(path.parent, _FOLDER)
     try:
         file = os.open(path.name, _FILE, dir_fd=folder)
@@ -25,3 +25,18 @@ def opened(path: Path) -> int:
         os.close(file)
         raise OSError(errno.EINVAL, "no regular file", str(path))
     return file
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is anything of that name, which may have come into being a moment ago."""
+    try:
+        folder = os.open(path.parent, _FOLDER)
+    except OSError:
+        return False
+    try:
+        os.stat(path.name, dir_fd=folder)
+    except OSError:
+        return False
+    finally:
+        os.close(folder)
+    return True

@@ -16,6 +16,7 @@ from cableferry.daemon.containers import runtimes
 from cableferry.daemon.containers.cargo import Cargo, Push, Stage, Why
 from cableferry.daemon.containers.runtimes import NotRunnable, Site
 from cableferry.daemon.journal import Journal
+from cableferry.schedulers import shared
 from cableferry.schedulers.local import Local
 from cableferry.schedulers.protocol import Accepted, Order, Phase, Ticket
 from cableferry.wire.opeva import places
@@ -107,7 +108,7 @@ class Hold:
     def _has_config(self, held: Cargo) -> bool:
         """Whether the configuration is there; for a while it may still be on its way."""
         path = runtimes.config(self._site, held.job)
-        if path is None or path.exists():
+        if path is None or shared.is_there(path):
             return True
         if time.time() - held.taken_at < CONFIG_SECONDS:
             return False
