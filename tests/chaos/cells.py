@@ -1,12 +1,12 @@
 """Every cell of the crash matrix: who dies where, and which requests go wrong how, as the product itself names them."""
 
-import random
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 from tests.chaos import rounds
-from tests.chaos.rounds import Done, Site
+from tests.chaos.rounds import Done, Fault, Site
+from tests.chaos.story import USUAL
 
 LARGE = ("large",)
 TROUBLES: dict[str, str | int] = {"cut off": "cut", "answer lost": "lost", "refused by 503": 503, "refused by 500": 500}
@@ -34,7 +34,6 @@ DEATHS = (
     Group("server", rounds.server_dies),
     Group("server, file of 34 MB", partial(rounds.server_dies, kinds=LARGE)),
 )
-CALLS = "request"
 
 
 def found(site: Site) -> list[Cell]:
@@ -48,26 +47,23 @@ def found(site: Site) -> list[Cell]:
             is_known = first in cells and "plain" not in group.name
             if not is_known:
                 cells[(group.name, instant)] = Cell(group.name, instant, _dying(group, instant))
-    for cell in list(_calls(cells.values())):
-        cells[(cell.group, cell.what)] = cell
-    return list(cells.values())
+    return [*cells.values(), *_calls(cells.values())]
 
 
 def _calls(deaths: Iterable[Cell]) -> Iterator[Cell]:
-    """What the daemon asks of either kind of server."""
-    for name in sorted({cell.what.removeprefix("before ") for cell in deaths if cell.what.startswith("before call ")}):
-        for said, trouble in TROUBLES.items():
-            yield Cell(CALLS, f"{name} {said}", partial(_failing, name, trouble))
+    """What the daemon asks of either kind of server, in the story in which it asks it."""
+    for cell in deaths:
+        if cell.group.startswith("daemon") and cell.what.startswith("before call "):
+            name = cell.what.removeprefix("before ")
+            kinds = LARGE if "file" in cell.group else USUAL
+            for said, trouble in TROUBLES.items():
+                fault = Fault(name, trouble, kinds, "plain" in cell.group)
+                yield Cell(cell.group.replace("daemon", "request"), f"{name} {said}", partial(_failing, fault))
 
 
 def _dying(group: Group, instant: str) -> Callable[[Site, int], Done]:
     return lambda site, time: group.play(site, instant, time=time)
 
 
-def _failing(name: str, trouble: str | int, site: Site, time: int) -> Done:
-    return rounds.call_fails(site, name, trouble, time=time)
-
-
-def times(count: int, chance: random.Random) -> list[int]:
-    """When it happens in each of some rounds: at once first, and later in some others."""
-    return [1, *(chance.choice((1, 1, 2, 3)) for _ in range(count - 1))]
+def _failing(fault: Fault, site: Site, time: int) -> Done:
+    return rounds.call_fails(site, fault, time=time)

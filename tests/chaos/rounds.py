@@ -62,14 +62,16 @@ def daemon_dies(site: Site, instant: str | None, *, time: int = 1, kinds: tuple[
 def plain_daemon_dies(site: Site, instant: str | None, *, time: int = 1) -> Done:
     """The same at a server without any extension."""
     with plain_server.before(f"http://127.0.0.1:{site.port}") as url:
-        return _daemon_dies(site, url, (instant, time), USUAL)
+        return _daemon_dies(site, url, (instant, time), USUAL, is_plain=True)
 
 
-def _daemon_dies(site: Site, url: str, at: tuple[str | None, int], kinds: tuple[str, ...]) -> Done:
+def _daemon_dies(
+    site: Site, url: str, at: tuple[str | None, int], kinds: tuple[str, ...], *, is_plain: bool = False
+) -> Done:
     folder, worker = site.round()
     daemon = Local(folder, url, worker)
     points = Points(folder / "points")
-    story = Story(daemon, site.client, kinds)
+    story = Story(daemon, site.client, kinds, is_plain=is_plain)
     instant, time = at
     if instant is not None:
         points.arm(instant, time)
@@ -132,12 +134,22 @@ def server_dies(site: Site, instant: str | None, *, time: int = 1, kinds: tuple[
             running[0].stop()
 
 
-def call_fails(site: Site, name: str, trouble: str | int, *, time: int = 1) -> Done:
+class Fault(NamedTuple):
+    """What becomes of the n-th request of a name, in a story at a server with extensions or without."""
+
+    name: str
+    trouble: str | int
+    kinds: tuple[str, ...] = USUAL
+    is_plain: bool = False
+
+
+def call_fails(site: Site, fault: Fault, *, time: int = 1) -> Done:
     """A request that is cut off, whose answer is lost, or that is refused as by a server in trouble."""
     folder, worker = site.round()
-    with fronts.standing(site.port) as front:
-        daemon = Local(folder, front.url, worker)
-        story = Story(daemon, site.client)
+    name, trouble = fault.name, fault.trouble
+    with fronts.standing(site.port) as front, _plain(front, is_wanted=fault.is_plain) as url:
+        daemon = Local(folder, url, worker)
+        story = Story(daemon, site.client, fault.kinds, is_plain=fault.is_plain)
         story.begin()
         front.trouble = _nth(name, trouble, time)
         daemon.start()
@@ -147,6 +159,10 @@ def call_fails(site: Site, name: str, trouble: str | int, *, time: int = 1) -> D
             return Done(left is None, frozenset(), story.faults(), story.told())
         finally:
             daemon.stop()
+
+
+def _plain(front: fronts.Front, *, is_wanted: bool) -> contextlib.AbstractContextManager[str]:
+    return plain_server.before(front.url) if is_wanted else contextlib.nullcontext(front.url)
 
 
 def _nth(name: str, trouble: str | int, time: int) -> Callable[[str], str | int | None]:

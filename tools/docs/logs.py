@@ -38,10 +38,10 @@ def text() -> str:
 def written() -> set[Line]:
     """Every line that the product can write."""
     package = Path(cableferry.__file__).parent
-    return {line for file in package.rglob("*.py") for line in _lines(ast.parse(file.read_text()))}
+    return {line for file in package.rglob("*.py") for line in lines(ast.parse(file.read_text()))}
 
 
-def _lines(tree: ast.Module) -> Iterator[Line]:
+def lines(tree: ast.Module) -> Iterator[Line]:
     for node in ast.walk(tree):
         match node:
             case ast.Call(

@@ -14,7 +14,7 @@ from cableferry.wire.emx2.words import WORDS
 NO_LINE = Line()
 _MOST_LETTERS = 4000
 
-_WHY: dict[Ending, str] = {
+WHY: dict[Ending, str] = {
     Ending.CANCELLED: "cancelled: somebody ended it at its scheduler",
     Ending.TIMEOUT: "timeout: the time limit at its scheduler",
     Ending.OUT_OF_MEMORY: "out-of-memory: it used more than it had asked for",
@@ -100,7 +100,7 @@ def _why(held: Held, end: Sighting) -> str | None:
         return held.stop_why
     if end.phase is Phase.GONE:
         return "lost: it has gone and left no exit code"
-    return None if end.ending is None else _WHY.get(end.ending)
+    return None if end.ending is None else WHY.get(end.ending)
 
 
 def _facts(end: Sighting, collected: Collected) -> list[str]:

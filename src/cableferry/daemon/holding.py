@@ -107,13 +107,16 @@ class Holding:
             if each.held.stage is Stage.ENDED and (known is None or known.stage is not Stage.ENDED):
                 self._ended(each.held)
 
-    def forget_told(self) -> list[Held]:
-        """Let go of jobs about which nothing is left to tell; what they were is given back."""
+    def told(self) -> list[Held]:
+        """The jobs about which nothing is left to tell."""
         done = [held for held in self if held.stage is Stage.DONE]
         untold = self._journal.untold() if done else frozenset()
-        gone = [held for held in done if held.id not in untold or held.stop is Stop.SERVER]
-        self._forget(gone)
-        return gone
+        return [held for held in done if held.id not in untold or held.stop is Stop.SERVER]
+
+    def forget(self, held: Held) -> None:
+        """Let go of one of them, once nothing is left of it either."""
+        if self._held.get(held.id) == held:
+            self._forget([held])
 
     def _forget(self, gone: Sequence[Held]) -> None:
         if gone:

@@ -28,7 +28,7 @@ from cableferry.daemon.held import Held, Stage, Stop
 from cableferry.daemon.holding import Holding
 from cableferry.daemon.journal import Journal, Unwritable
 from cableferry.daemon.metrics import Metrics, Now
-from cableferry.daemon.outcomes import Cancelled, Outcome, Uncollected, Unprepared, fold
+from cableferry.daemon.outcomes import Cancelled, Cleaned, Outcome, Uncollected, Unprepared, fold
 from cableferry.daemon.scribe import Scribe, Sent
 from cableferry.daemon.sole import Sole
 from cableferry.daemon.standing import Standing
@@ -55,7 +55,7 @@ NOTHING_SEEN: Mapping[str, Sighting] = MappingProxyType({})
 _PATIENCE = Patience(tries=3, most_seconds=1)
 
 
-Message = Talked | Snapshot | Sent | tuple[str, Outcome] | None
+Message = Talked | Snapshot | Sent | tuple[str, Outcome | Cleaned] | None
 
 
 class Daemon:
@@ -83,7 +83,7 @@ class Daemon:
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._voice: Crew[Talked] = Crew(1, lambda name, talked: self._inbox.put(talked))
         self._eyes: Crew[Snapshot] = Crew(1, lambda name, seen: self._inbox.put(seen))
-        self._crew: Crew[Outcome] = Crew(_CREW, lambda name, outcome: self._inbox.put((name, outcome)))
+        self._crew: Crew[Outcome | Cleaned] = Crew(_CREW, lambda name, outcome: self._inbox.put((name, outcome)))
         self._began = time.time()
         self._server_trouble: str | None = None
         self._server_trouble_kind = ""
@@ -258,9 +258,8 @@ class Daemon:
         self._claimed += len(talked.got.claimed)
         self._metrics.count(metrics.CLAIMS, len(talked.got.claimed))
         self._heard_at = time.monotonic()
-        for held in self._holding.forget_told():
-            self._scribe.forget(held.id)
-            self._crew.take(f"clean {held.id}", _cleaning(self._hands, held), lambda why: Cancelled())
+        for held in self._holding.told():
+            self._clean(held)
         self._talk_due = time.monotonic() + talked.pause_seconds
         self._consider(self._holding.restless())
 
@@ -308,7 +307,16 @@ class Daemon:
             self._crew.take(f"orphan {ticket.called}", _cancelling(self._hands, ticket), lambda why: Cancelled())
         self._strangers = strangers
 
-    def _did(self, name: str, outcome: Outcome) -> None:
+    def _clean(self, held: Held) -> None:
+        """Before it is forgotten, or nobody would ever come back to it; what fails then stays."""
+        if not self._crew.is_busy(name := f"clean {held.name}"):
+            self._crew.take(name, _cleaning(self._hands, held), lambda why: Cleaned(held))
+
+    def _did(self, name: str, outcome: Outcome | Cleaned) -> None:
+        if isinstance(outcome, Cleaned):
+            self._scribe.forget(outcome.held.id)
+            self._holding.forget(outcome.held)
+            return
         id_ = self._acting.pop(name, "")
         held = self._holding.get(id_)
         # the job may have been let go meanwhile, and be here again as another attempt
@@ -426,10 +434,10 @@ def _limits(config: Config, profile: Profile | None) -> Limits:
     )
 
 
-def _cleaning(hands: Hands, held: Held) -> Callable[[], Outcome]:
-    def clean() -> Outcome:
+def _cleaning(hands: Hands, held: Held) -> Callable[[], Cleaned]:
+    def clean() -> Cleaned:
         hands.clean(held)
-        return Cancelled()
+        return Cleaned(held)
 
     return clean
 

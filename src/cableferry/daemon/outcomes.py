@@ -54,6 +54,12 @@ class Uncollected(msgspec.Struct, frozen=True):
     is_full: bool = False
 
 
+class Cleaned(msgspec.Struct, frozen=True):
+    """Nothing is left of a job but what its site wishes to keep."""
+
+    held: Held
+
+
 Outcome = Prepared | Unprepared | Submission | Found | Cancelled | Collected | Uncollected
 
 
