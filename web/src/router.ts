@@ -1,5 +1,6 @@
 /** Every page with its address; what a page shows is in its address, so that an address can be shared. */
-import { createRouter, createWebHistory, type RouteRecordRaw } from "vue-router";
+import { nextTick, ref } from "vue";
+import { createRouter, createWebHistory, START_LOCATION, type RouteRecordRaw } from "vue-router";
 import Jobs from "./pages/Jobs.vue";
 import { tell } from "./state/toasts";
 
@@ -27,9 +28,22 @@ export const router = createRouter({
   scrollBehavior: (_to, _from, saved) => saved ?? { top: 0 },
 });
 
-router.afterEach((to) => {
+/** The name of the page one has come to, for whoever hears pages. */
+export const heard = ref("");
+
+router.afterEach((to, from) => {
   document.title = `${String(to.meta.title ?? "")} · Cableferry`;
+  if (to.path === from.path || from === START_LOCATION) return;
+  heard.value = String(to.meta.title ?? "");
+  void nextTick(focus);
 });
+
+/** A browser looks for what wants the focus once only, and what had it may be gone with its page. */
+function focus(): void {
+  const wanted = document.querySelector<HTMLElement>("main [autofocus]:not(dialog *)");
+  if (wanted) wanted.focus();
+  else if (document.activeElement === document.body) document.getElementById("main")?.focus({ preventScroll: true });
+}
 
 // a page's own script is fetched when it is first wanted, and may be gone after an upgrade
 router.onError(() => tell("That page cannot be loaded: the server does not answer, or it has a newer dashboard. Load this page again.", "failed"));
