@@ -126,7 +126,11 @@ export function serve(data, port, ...more) {
 
 /** One of our own programs, gone when the story is over. */
 export function ferry(words, options = {}) {
-  const started = spawn(process.env.STORY_PYTHON, ["-m", "cableferry.cli.main", ...words], { stdio: "ignore", ...options });
+  return program(process.env.STORY_PYTHON, ["-m", "cableferry.cli.main", ...words], { stdio: "ignore", ...options });
+}
+
+export function program(path, words, options) {
+  const started = spawn(path, words, options);
   programs.push(started);
   return started;
 }
