@@ -4,6 +4,7 @@ python -m tools.matrix                   all of them, and the page in docs/
 python -m tools.matrix trixie sid:none   some of them; the page stays as it is
 """
 
+import contextlib
 import os
 import re
 import shutil
@@ -13,6 +14,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -24,7 +27,9 @@ HERE = "here"
 SUITES = (HERE, "trixie", "sid")
 ACCOUNTINGS = ("slurmdbd", "none")
 STORIES = ("tests/system", "tests/schedulers")
-KEPT = "MATRIX_KEEP"
+# to whom all versions are the same
+OF_SIZE = "tests/system/test_stories_of_size.py"
+KEPT, AT_ONCE = "MATRIX_KEEP", "MATRIX_AT_ONCE"
 _MOST_SECONDS = 1800
 
 
@@ -38,6 +43,10 @@ class Cell(NamedTuple):
     def folder(self) -> Path:
         """A cluster of its own, whose name is the same at each run so that what was left is found."""
         return Path(f"{_where()}-{self.suite}-{self.accounting}")
+
+    @property
+    def log(self) -> Path:
+        return ROOT / "build" / f"matrix-{self.suite}-{self.accounting}.log"
 
     def command(self, *words: str) -> list[str]:
         """The command that runs a command there."""
@@ -73,16 +82,14 @@ def main(arguments: Sequence[str]) -> int:
     if not cells:
         print(f"matrix: name some of {', '.join(SUITES)}, each with :slurmdbd or :none behind it if you like")
         return 2
-    outcomes = []
     try:
-        for cell in cells:
-            outcomes.append(_run(cell))
+        outcomes = _run_all(cells)
     finally:
         _forget({cell.suite for cell in cells} - {HERE})
     print(table(outcomes))
     for outcome in outcomes:
         for name in sorted(name for name, word in outcome.stories.items() if word == "failed"):
-            print(f"failed on {outcome.version} with {outcome.cell.accounting}: {name}")
+            print(f"failed on {outcome.version} with {outcome.cell.accounting}: {name}; see {outcome.cell.log}")
     if len(cells) == len(SUITES) * len(ACCOUNTINGS) and all(outcome.stories for outcome in outcomes):
         PAGE.write_text(page(outcomes))
         print(f"wrote {PAGE.relative_to(ROOT)}")
@@ -101,39 +108,79 @@ def _where() -> str:
     return subprocess.run([TOOLS / "up.sh", "--where"], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _run(cell: Cell) -> Outcome:
+def _run_all(cells: Sequence[Cell]) -> list[Outcome]:
+    """Some at a time, since stories mostly wait; whoever interrupts waits until what was begun is cleaned up."""
+    with ThreadPoolExecutor(int(os.environ.get(AT_ONCE, "2"))) as pool:
+        running = Running()
+        try:
+            return list(pool.map(partial(_run, running), cells))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            running.end()
+            raise
+
+
+class Running:
+    """The commands of all cells, each a group of processes."""
+
+    def __init__(self) -> None:
+        self._processes: set[subprocess.Popen[bytes]] = set()
+
+    def call(self, cell: Cell, *words: str) -> int:
+        """A command to its end; one that takes too long is ended with all that it started."""
+        with cell.log.open("ab") as log:
+            process = subprocess.Popen(
+                cell.command(*words),
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._processes.add(process)
+        try:
+            return process.wait(_MOST_SECONDS)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            return process.wait()
+        finally:
+            self._processes.discard(process)
+
+    def end(self) -> None:
+        for process in tuple(self._processes):
+            _kill(process)
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _run(running: Running, cell: Cell) -> Outcome:
     """One cell from an empty disk to an empty disk."""
     began = time.monotonic()
-    print(f"matrix: {cell.suite} with {cell.accounting}", flush=True)
-    stories: Mapping[str, str] = {}
+    cell.log.parent.mkdir(exist_ok=True)
+    cell.log.unlink(missing_ok=True)
+    print(f"matrix: {cell.suite} with {cell.accounting} began, see {cell.log}", flush=True)
     with tempfile.TemporaryDirectory(prefix="cableferry-matrix-", dir="/var/tmp") as name:
         Path(name).chmod(0o755)
         try:
-            _call(cell, str(TOOLS / "down.sh"))
-            _call(cell, str(TOOLS / "install.sh"))
+            running.call(cell, str(TOOLS / "down.sh"))
+            running.call(cell, str(TOOLS / "install.sh"))
             version = _said(cell, "slurmctld", "-V").split()[-1]
-            _call(cell, *_pytest(Path(name)))
+            running.call(cell, *_pytest(Path(name)))
             stories = read(Path(name) / "stories.xml")
         finally:
-            _call(cell, str(TOOLS / "down.sh"))
-    return Outcome(cell, version, stories, time.monotonic() - began)
+            running.call(cell, str(TOOLS / "down.sh"))
+    outcome = Outcome(cell, version, stories, time.monotonic() - began)
+    print(f"matrix: {version} with {cell.accounting}: {outcome.count('failed')} of {len(stories)} failed", flush=True)
+    return outcome
 
 
 def _pytest(folder: Path) -> tuple[str, ...]:
-    marks = ("-q", "-m", "slurm", "-p", "no:cacheprovider", "--tb=short", "--no-header")
+    marks = ("-q", "-m", "slurm", "-p", "no:cacheprovider", "--tb=short", "--no-header", f"--ignore={OF_SIZE}")
     files = (f"--basetemp={folder}/tests", f"--junitxml={folder}/stories.xml")
     return (str(ROOT / ".venv" / "bin" / "python"), "-m", "pytest", *marks, *files, *STORIES)
-
-
-def _call(cell: Cell, *words: str) -> int:
-    """A command to its end; one that takes too long is ended with all that it started."""
-    process = subprocess.Popen(cell.command(*words), cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True)
-    try:
-        return process.wait(_MOST_SECONDS)
-    except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        raise
 
 
 def _said(cell: Cell, *words: str) -> str:
