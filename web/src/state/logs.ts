@@ -105,7 +105,7 @@ export function followed(place: () => { job: string; stream: string } | null): L
 }
 
 /** A line as a terminal would leave it: what a carriage return went back over is gone. */
-function seen(line: string): string {
+export function seen(line: string): string {
   const shown = line.endsWith("\r") ? line.slice(0, -1) : line;
   return shown.slice(shown.lastIndexOf("\r") + 1).slice(0, LONGEST_LINE);
 }

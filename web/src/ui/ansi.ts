@@ -9,8 +9,10 @@ const TONES = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "wh
 // colours and weight end in m; the rest moves a cursor that is not here, sets a title, or is no text at all
 const CODES = /\u001b\[([0-9;:]*)m|\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[@-Z\\^_]?|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f]/g;
 
+const HAS_CODES = /[\u0000-\u0008\u000b-\u001f\u007f]/;
+
 export function plain(line: string): string {
-  return line.replace(CODES, "");
+  return HAS_CODES.test(line) ? line.replace(CODES, "") : line;
 }
 
 export function pieces(line: string): Piece[] {
