@@ -19,6 +19,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name, stage.raised(folder := Path(name)) as (server, _):
         told = {
             "STORY_BROWSER": browser,
+            "STORY_PYTHON": sys.executable,
             "STORY_SERVER": server,
             "STORY_TOKEN": (folder / "token").read_text().strip(),
             "STORY_PASSWORD": (folder / "password").read_text().strip(),

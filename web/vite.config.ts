@@ -5,6 +5,8 @@ import { defineConfig } from "vite";
 export default defineConfig({
   base: "./",
   plugins: [vue()],
+  // so that a worker too loads only what it needs
+  worker: { format: "es" },
   build: {
     outDir: "../src/cableferry/server/built",
     emptyOutDir: true,

@@ -1,6 +1,7 @@
 """A browser saves files by plain links, is never made to run them, and is told where an artifact came from."""
 
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -51,12 +52,29 @@ def test_an_artifact_says_which_job_made_it_from_what(browser: Client, desk: Des
         assert desk.report(job, status).status == 200
     assert desk.report(job, "COMPLETED", output_artifact_id=made).status == 200
 
-    def uses(id: str) -> list[dict[str, Any]]:
-        items: Any = browser.get(f"/api/ui/artifacts/{id}/provenance").json["items"]
-        return list(items)
+    def ties(id: str) -> set[tuple[str, str, str]]:
+        told: Any = browser.get(f"/api/ui/artifacts/{id}/provenance").json
+        assert {source, made} == {each["id"] for each in told["artifacts"]}
+        assert [job] == [each["id"] for each in told["jobs"]]
+        return {(each["artifact_id"], each["job_id"], each["used_as"]) for each in told["ties"]}
 
-    assert [("output", job, [source])] == [
-        (each["used_as"], each["job"]["id"], [taken["id"] for taken in each["inputs"]]) for each in uses(made)
-    ]
-    assert [("input", job, [])] == [(each["used_as"], each["job"]["id"], each["inputs"]) for each in uses(source)]
+    assert {(source, job, "input"), (made, job, "output")} == ties(made) == ties(source)
     assert browser.get("/api/ui/artifacts/nothing/provenance").status == 404
+
+
+def test_a_folder_is_told_with_what_is_below_it_and_a_page_at_a_time(browser: Client, desk: Desk) -> None:
+    made = desk.client.post("/api/hpc/artifacts", {"type": "blob"}).json["id"]
+    for path in ("a/b/1.txt", "a/2.txt", "a/3.txt", "é/4.txt", "5_x.txt", "5ax.txt"):
+        desk.client.call("PUT", f"/api/hpc/artifacts/{made}/files/{quote(path)}", b"12", {"Content-Type": "text/plain"})
+
+    def tree(**query: Any) -> tuple[list[Any], list[str], str | None]:
+        told: Any = browser.get(f"/api/ui/artifacts/{made}/tree?{urlencode(query)}").json
+        folders = [(each["path"], each["files"], each["size_bytes"]) for each in told["folders"]]
+        return folders, [each["path"] for each in told["files"]], told["after"]
+
+    assert ([("a", 3, 6), ("é", 1, 2)], ["5_x.txt", "5ax.txt"], None) == tree()
+    assert ([("a/b", 1, 2)], ["a/2.txt"], "a/2.txt") == tree(folder="a", limit=1)
+    assert ([], ["a/3.txt"], None) == tree(folder="a", limit=1, after="a/2.txt")
+    assert ([], ["5_x.txt"], None) == tree(q="_X")
+    assert ([], [], None) == tree(folder="nowhere")
+    assert browser.get("/api/ui/artifacts/nothing/tree").status == 404

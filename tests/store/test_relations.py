@@ -67,6 +67,36 @@ def test_each_artifact_has_its_latest_users(store: Store, most: int) -> None:
 
 
 @pytest.mark.parametrize("most", [100, 1])
+@pytest.mark.parametrize("are_makers", [True, False])
+def test_each_artifact_has_its_latest_makers_and_takers(store: Store, most: int, are_makers: bool) -> None:
+    built = town.build(store)
+    by_key = {job.key: job for job in built.jobs}
+    ask = relations.makers if are_makers else relations.takers
+
+    found = store.read(lambda tx: ask(tx, "emx2", EVERY_KEY, most))
+
+    fitting = sorted(((a, -j, u) for a, j, u in built.uses if (u is not Use.INPUT) == are_makers), key=str)
+    latest = {a: sorted({-j for b, j, _ in fitting if a == b}, reverse=True)[:most] for a, _, _ in fitting}
+    expected = {(a, -j, u) for a, j, u in fitting if -j in latest[a]}
+    told = [(each.artifact_key, each.job.key, each.used_as) for each in found]
+    assert expected >= set(told)
+    assert {(a, j) for a, j, _ in expected} == {(a, j) for a, j, _ in told}
+    assert all(by_key[each.job.key] == each.job for each in found)
+
+
+@pytest.mark.parametrize("most", [100, 1])
+def test_each_job_has_what_it_made(store: Store, most: int) -> None:
+    built = town.build(store)
+    by_key = {artifact.key: artifact for artifact in built.artifacts}
+
+    found = store.read(lambda tx: relations.products(tx, EVERY_KEY, most))
+
+    made = {job.key: sorted({a for a, j, u in built.uses if j == job.key and u is not Use.INPUT}) for job in built.jobs}
+    assert {(job, key) for job, keys in made.items() for key in keys[:most]} == {(j, a.key) for j, _, a in found}
+    assert all(by_key[artifact.key] == artifact for _, _, artifact in found)
+
+
+@pytest.mark.parametrize("most", [100, 1])
 def test_each_worker_has_the_first_jobs_it_holds(store: Store, most: int) -> None:
     built = town.build(store)
 

@@ -32,6 +32,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
             "STORY_BROWSER": browser,
             "STORY_PYTHON": sys.executable,
             "STORY_SERVER": server,
+            "STORY_FOLDER": str(folder),
             "STORY_TOKEN": _text(folder / "token"),
             "STORY_PASSWORD": _text(folder / "password"),
         }

@@ -47,7 +47,7 @@ test("pages and uploads go on after the server was killed, and an upload ends wi
   await page.getByRole("dialog").getByRole("button", { name: "Commit it" }).click();
   await page.getByText("COMMITTED", { exact: true }).waitFor();
   const sha256 = createHash("sha256").update(bytes).digest("hex");
-  await page.locator(`td code[title="${sha256}"]`).waitFor();
+  await page.locator(`[role="gridcell"] code[title="${sha256}"]`).waitFor();
   const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "weights.bin" }).click()]);
   assert.equal(createHash("sha256").update(readFileSync(await saved.path())).digest("hex"), sha256);
   contentButAway(page);
@@ -69,6 +69,7 @@ test("files are looked at and never run, brought to other tools, and deleted", a
   await page.getByText("7 of 7 files").waitFor();
   const preview = page.getByRole("region", { name: "Preview" });
   const look = (path) => page.getByRole("button", { name: `Look at ${path}` }).click();
+  await page.getByRole("button", { name: "Open the folder a" }).click();
   await look("a/t.csv");
   await preview.getByRole("cell", { name: "ash, old" }).waitFor();
   await look("j.json");
@@ -89,7 +90,7 @@ test("files are looked at and never run, brought to other tools, and deleted", a
   const job = await api("POST", "jobs", { processor: "nobody-takes-this", inputs: { mixed: artifact.id } });
   await api("POST", `jobs/${job.id}/cancel`, {});
   await page.reload();
-  await page.getByRole("region", { name: "Where it came from" }).getByRole("link", { name: "nobody-takes-this" }).waitFor();
+  await page.getByRole("region", { name: "Where it came from" }).getByRole("link", { name: /^Job nobody-takes-this/ }).waitFor();
   assert.deepEqual(await brought(page, artifact.id), Object.keys(files).length + 6);
   await page.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete it" }).click();

@@ -1,6 +1,6 @@
 """What belongs to many rows at once: one statement for all of them, however many there are."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, cast
 
 import msgspec
@@ -61,12 +61,33 @@ _INPUTS = _of_each(
     _Few("artifact_uses", "artifact_key", "job_key", f"x.used_as = '{Use.INPUT}'", "x.artifact_key"),
     f"JOIN artifacts ON key = r.artifact_key WHERE r.used_as = '{Use.INPUT}' ORDER BY r.job_key, r.artifact_key",
 )
+_USER = f"r.artifact_key, r.used_as, {jobs.COLUMNS}"
+_JOB = "JOIN jobs j ON j.key = r.job_key WHERE j.pool = ?"
+_LATEST = " ORDER BY r.artifact_key, r.job_key DESC, r.used_as"
 # the latest jobs first: an artifact may have been used for years
 _USERS = _of_each(
     "users_of_artifacts",
-    f"r.artifact_key, r.used_as, {jobs.COLUMNS}",
+    _USER,
     _Few("artifact_uses", "job_key", "artifact_key", "x.job_key > 0", "x.job_key DESC"),
-    "JOIN jobs j ON j.key = r.job_key WHERE j.pool = ? ORDER BY r.artifact_key, r.job_key DESC, r.used_as",
+    _JOB + _LATEST,
+)
+_MAKERS = _of_each(
+    "makers_of_artifacts",
+    _USER,
+    _Few("artifact_uses", "job_key", "artifact_key", f"x.used_as <> '{Use.INPUT}'", "x.job_key DESC"),
+    f"{_JOB} AND r.used_as <> '{Use.INPUT}' {_LATEST}",
+)
+_TAKERS = _of_each(
+    "takers_of_artifacts",
+    _USER,
+    _Few("artifact_uses", "job_key", "artifact_key", f"x.used_as = '{Use.INPUT}'", "x.job_key DESC"),
+    f"{_JOB} AND r.used_as = '{Use.INPUT}' {_LATEST}",
+)
+_PRODUCTS = _of_each(
+    "products_of_jobs",
+    f"r.job_key, r.used_as, {artifacts.COLUMNS}",
+    _Few("artifact_uses", "artifact_key", "job_key", f"x.used_as <> '{Use.INPUT}'", "x.artifact_key"),
+    f"JOIN artifacts ON key = r.artifact_key WHERE r.used_as <> '{Use.INPUT}' ORDER BY r.job_key, r.artifact_key",
 )
 _HELD = _of_each(
     "jobs_held_by_workers",
@@ -121,8 +142,23 @@ def inputs(tx: Tx, job_keys: Collection[int], most: int) -> list[tuple[int, Arti
 
 def users(tx: Tx, pool: str, artifact_keys: Collection[int], most: int) -> list[User]:
     """The latest jobs that use each artifact."""
-    rows = tx.all(_USERS, (_json(artifact_keys), most, pool))
-    return [User(row[0], Use(row[1]), jobs.job_of(row[2:])) for row in rows]
+    return _users(tx.all(_USERS, (_json(artifact_keys), most, pool)))
+
+
+def makers(tx: Tx, pool: str, artifact_keys: Collection[int], most: int) -> list[User]:
+    """The latest jobs that made each artifact, as their output or their log."""
+    return _users(tx.all(_MAKERS, (_json(artifact_keys), most, pool)))
+
+
+def takers(tx: Tx, pool: str, artifact_keys: Collection[int], most: int) -> list[User]:
+    """The latest jobs that took each artifact as input."""
+    return _users(tx.all(_TAKERS, (_json(artifact_keys), most, pool)))
+
+
+def products(tx: Tx, job_keys: Collection[int], most: int) -> list[tuple[int, Use, Artifact]]:
+    """What each job made, each with the key of its job."""
+    rows = tx.all(_PRODUCTS, (_json(job_keys), most))
+    return [(row[0], Use(row[1]), artifacts.artifact_of(row[2:])) for row in rows]
 
 
 def held(tx: Tx, worker_ids: Collection[str], most: int) -> list[Job]:
@@ -142,6 +178,10 @@ def keys_of(tx: Tx, table: str, ids: Collection[str]) -> Keys | None:
     """Between which keys the rows of these ids lie; nowhere if there are none."""
     first, last = cast(Row, tx.one(_KEYS_OF[table], (_json(ids),)))
     return None if first is None else (first, last)
+
+
+def _users(rows: Sequence[Row]) -> list[User]:
+    return [User(row[0], Use(row[1]), jobs.job_of(row[2:])) for row in rows]
 
 
 def _json(values: Collection[str] | Collection[int]) -> str:

@@ -1,4 +1,4 @@
-"""Artifacts for people who look on: bytes by a plain link, and which jobs an artifact came from and went to."""
+"""Artifacts for people who look on: bytes by a plain link, folders, and the jobs that one came from and went to."""
 
 from typing import Annotated
 
@@ -7,12 +7,12 @@ from msgspec import Meta
 
 from cableferry.core import media
 from cableferry.core.access import Need
-from cableferry.core.artifacts import Artifact, Use
 from cableferry.dialects.dispositions import attachment
 from cableferry.dialects.endpoint import Call, Content, Endpoint
 from cableferry.dialects.ui.desk import desk
-from cableferry.engine import artifacts, browsing, files
+from cableferry.engine import files, folders, lineage
 from cableferry.store.tx import Tx
+from cableferry.wire import texts
 from cableferry.wire.ui import PREFIX
 from cableferry.wire.ui import artifacts as wire
 from cableferry.wire.ui import jobs as job_wire
@@ -25,13 +25,23 @@ _GUARDS = {
     "Cache-Control": "private, no-cache",
 }
 _SANDBOX = "sandbox; default-src 'none'"
-_MOST_INPUTS = 50
+
+Path = Annotated[str, Meta(max_length=4096, pattern=texts.NO_NUL)]
 
 
 class ProvenanceQuery(msgspec.Struct, frozen=True):
-    """How many of the latest jobs around the artifact."""
+    """How many jobs away from the artifact."""
 
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+    levels: Annotated[int, Meta(ge=1, le=lineage.MOST_LEVELS)] = 3
+
+
+class TreeQuery(msgspec.Struct, frozen=True):
+    """Which folder, the outermost if none is named; with `q`, the files anywhere whose path contains it."""
+
+    folder: Path = ""
+    q: Path = ""
+    after: Path = ""
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 500
 
 
 def download(tx: Tx, call: Call) -> Content:
@@ -51,20 +61,24 @@ def download(tx: Tx, call: Call) -> Content:
 
 
 def provenance(tx: Tx, call: Call) -> wire.Provenance:
-    """What a job took is told of those that made this artifact."""
-    limit = call.query.limit
-    artifact = artifacts.get(tx, call.path["artifact_id"])
-    found = browsing.users(tx, desk(call).rules.pool, [artifact.key], limit + 1)
-    shown = found[:limit]
-    makers = [each.job.key for each in shown if each.used_as is not Use.INPUT]
-    taken: dict[int, list[Artifact]] = {}
-    for key, each in browsing.inputs(tx, makers, _MOST_INPUTS) if makers else ():
-        taken.setdefault(key, []).append(each)
-    items = [
-        wire.UseItem(use.used_as.value, job_wire.row(use.job), [wire.row(each) for each in taken.get(use.job.key, ())])
-        for use in shown
+    found = lineage.of(tx, desk(call).rules.pool, call.path["artifact_id"], call.query.levels)
+    ties = [
+        wire.TieItem(found.artifacts[tie.artifact].id, found.jobs[tie.job].id, tie.used_as.value)
+        for tie in found.ties.values()
     ]
-    return wire.Provenance(items, len(items), len(found) > limit)
+    shown = [wire.row(each) for each in found.artifacts.values()]
+    return wire.Provenance(shown, [job_wire.row(job) for job in found.jobs.values()], ties, found.is_cut)
+
+
+def tree(tx: Tx, call: Call) -> wire.Tree:
+    artifact, query = call.path["artifact_id"], call.query
+    if query.q:
+        found = folders.sought(tx, artifact, query.q, query.after, query.limit)
+    else:
+        found = folders.inside(tx, artifact, query.folder.strip("/"), query.after, query.limit)
+    shown = [wire.FolderItem(each.path, each.files, each.size_bytes) for each in found.folders]
+    after = found.files[-1].path if found.has_more else None
+    return wire.Tree(shown, [wire.file(each) for each in found.files], after)
 
 
 _ONE = f"{PREFIX}/artifacts/{{artifact_id}}"
@@ -75,7 +89,11 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         answer=None, refusals=(404,), needs_protocol_headers=False,
     ),
     Endpoint(
-        "GET", f"{_ONE}/provenance", provenance, Need.READ, "Show the jobs that made or used an artifact",
+        "GET", f"{_ONE}/tree", tree, Need.READ, "List what is in a folder of an artifact, or the files that are sought",
+        answer=wire.Tree, query=TreeQuery, refusals=(404,), needs_protocol_headers=False,
+    ),
+    Endpoint(
+        "GET", f"{_ONE}/provenance", provenance, Need.READ, "Show the jobs and artifacts that an artifact came from",
         answer=wire.Provenance, query=ProvenanceQuery, refusals=(404,), needs_protocol_headers=False,
     ),
 )  # fmt: skip
