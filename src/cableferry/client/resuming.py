@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -44,17 +45,42 @@ def send(artifacts: Artifacts, id: str, said: Description, whole: Whole, meter: 
     """Bring all of it, or what is missing of it; a few troubles in a row without a byte of progress are the end."""
     upload = _known(artifacts, id, said, whole) or _begun(artifacts, id, said, whole)
     tries_left = TRIES
-    while upload.offset < whole.size_bytes:
-        meter.at(upload.offset)
-        try:
-            offset = artifacts.append(upload.id, upload.offset, part(artifacts, whole, upload.offset, meter))
-            upload, tries_left = msgspec.structs.replace(upload, offset=offset), TRIES
-        except (Unreachable, Refused) as trouble:
-            tries_left -= 1
-            if not tries_left or (isinstance(trouble, Refused) and trouble.kind not in _PASSING):
-                raise
-            upload = artifacts.upload(upload.id)
+    with _Parts(artifacts, whole, meter) as parts:
+        while upload.offset < whole.size_bytes:
+            meter.at(upload.offset)
+            try:
+                offset = artifacts.append(upload.id, upload.offset, parts.at(upload.offset))
+                upload, tries_left = msgspec.structs.replace(upload, offset=offset), TRIES
+            except (Unreachable, Refused) as trouble:
+                tries_left -= 1
+                if not tries_left or (isinstance(trouble, Refused) and trouble.kind not in _PASSING):
+                    raise
+                upload = artifacts.upload(upload.id)
     meter.at(whole.size_bytes)
+
+
+class _Parts:
+    """The parts of a file, the next one hashed while one is sent."""
+
+    def __init__(self, artifacts: Artifacts, whole: Whole, meter: Meter) -> None:
+        self._make: Callable[[int], Content] = lambda start: part(artifacts, whole, start, meter)
+        self._size = whole.size_bytes
+        self._ahead = ThreadPoolExecutor(1)
+        self._coming: tuple[int, Future[Content]] | None = None
+
+    def __enter__(self) -> "_Parts":
+        return self
+
+    def __exit__(self, *how: object) -> None:
+        self._ahead.shutdown(cancel_futures=True)
+
+    def at(self, start: int) -> Content:
+        """The part that begins there, which is the one expected unless something went wrong."""
+        is_expected = self._coming is not None and self._coming[0] == start
+        found = self._coming[1].result() if self._coming is not None and is_expected else self._make(start)
+        then = start + found.size_bytes
+        self._coming = (then, self._ahead.submit(self._make, then)) if then < self._size else None
+        return found
 
 
 def _known(artifacts: Artifacts, id: str, said: Description, whole: Whole) -> Upload | None:
