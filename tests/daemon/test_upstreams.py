@@ -105,6 +105,25 @@ def test_a_plain_server_is_asked_about_each_job(job: Line, is_stopped: bool) -> 
     assert (got.told, "j1" in got.stop) == (frozenset({7}), is_stopped)
 
 
+def test_of_many_jobs_a_plain_server_is_asked_in_lists_and_about_the_rest_alone() -> None:
+    """One is another worker's by now, one is not listed, and one list answers what was not asked."""
+    holding = tuple(f"j{number}" for number in range(30))
+
+    def page(status: str, ids: tuple[str, ...], worker: str = "w1") -> Line:
+        items = [{"id": id_, "status": status, "worker_id": worker} for id_ in ids]
+        return Line(200, msgspec.json.encode({"items": items, "total_count": len(items)}))
+
+    lists = (page("PENDING", ("j28",)), page("STARTED", holding[:28]), page("SUBMITTED", ("j29",), "w2"))
+    ended = Line(200, b'{"id": "j28", "status": "COMPLETED", "worker_id": "w1"}')
+    taken = Line(200, b'{"id": "j29", "status": "SUBMITTED", "worker_id": "w2"}')
+    with playing(*lists, ended, taken, Line(200, b"{}")) as script:
+        with closing(emx2.connect(script.url, schemes.Unsigned("w1"), ONCE)) as client:
+            got = Plain(client, CONFIG).exchange(Give((), holding, 0))
+        asked = [each.target.rpartition("/")[2] for each in script.asked]
+
+    assert (got.stop, asked[3:5]) == ({"j28", "j29"}, ["j28", "j29"])
+
+
 def test_a_report_that_a_plain_server_refuses_is_not_repeated_for_ever() -> None:
     refused = Line(409, b'{"detail": "no"}')
     with playing(refused, Line(404, b"{}"), Line(200, b"{}")) as script:

@@ -16,6 +16,8 @@ from cableferry.daemon.upstreams.protocol import Get, Give
 from cableferry.wire.emx2.bodies import TransitionBody
 from cableferry.wire.emx2.words import WORDS
 
+# so many requests are not worth a list
+_FEW = 20
 _READY = WORDS[State.READY]
 
 
@@ -33,7 +35,7 @@ class Plain:
 
     def exchange(self, give: Give) -> Get:
         told = frozenset(map(self._tell, give.reports))
-        stop = frozenset(filter(self._is_over, give.holding))
+        stop = frozenset(self._over(give.holding))
         self._beat()
         return Get(told, tuple(self._claim(give.room)), stop)
 
@@ -60,6 +62,13 @@ class Plain:
             self._client.transition(entry.job, report)
         return entry.number
 
+    def _over(self, holding: Collection[str]) -> Iterator[str]:
+        """A few are asked about one by one; of many, those that the lists of living jobs do not hold."""
+        living: set[str] = set()
+        if len(holding) > _FEW:
+            living = {job.id for job in _held(self._client) if job.worker_id in (None, self._worker_id)}
+        return (id_ for id_ in holding if id_ not in living and self._is_over(id_))
+
     def _is_over(self, id: str) -> bool:
         try:
             job = self._client.job(id)
@@ -82,5 +91,10 @@ class Plain:
 
 def held_by(client: Emx2, worker_id: str, but: Collection[str]) -> list[Job]:
     """The unfinished jobs of a worker that it does not know of."""
-    found = (job for state in sorted(HELD & WORDS.keys()) for job in client.jobs(Filter(WORDS[state])))
-    return [job for job in found if job.worker_id == worker_id and job.id not in but]
+    return [job for job in _held(client) if job.worker_id == worker_id and job.id not in but]
+
+
+def _held(client: Emx2) -> Iterator[Job]:
+    """The unfinished jobs that anybody holds; a server that does not understand the question is not believed."""
+    for state in sorted(HELD & WORDS.keys()):
+        yield from (job for job in client.jobs(Filter(WORDS[state])) if job.status == WORDS[state])
