@@ -14,6 +14,8 @@ import pytest
 from cableferry.client.artifacts import Description
 from cableferry.client.emx2 import Emx2
 from cableferry.client.http import Content
+from cableferry.server.settings import AuthSection, Secret
+from cableferry.testing import servers
 from cableferry.wire.emx2.artifacts import CreateArtifactBody
 from cableferry.wire.emx2.bodies import CreateBody
 from tests.cli import ferry as program
@@ -37,10 +39,9 @@ class Site:
             f"apptainer:\n  tmp_dir: {folder}/jobs\n"
         )
 
-    def alias(self, *arguments: str) -> Ended:
-        done = subprocess.run(
-            [*ALIAS, *arguments], capture_output=True, text=True, env=program.environment(self.folder), check=False
-        )
+    def alias(self, *arguments: str, **variables: str) -> Ended:
+        own = {**program.environment(self.folder), **variables}
+        done = subprocess.run([*ALIAS, *arguments], capture_output=True, text=True, env=own, check=False)
         return Ended(done.returncode, done.stdout, done.stderr)
 
 
@@ -145,6 +146,54 @@ def test_status_and_doctor_tell_what_is_held_and_no_secret(site: Site) -> None:
     assert (nothing.code, status.code, job in status.out) == (3, 0, True)
     assert [held["id"] for held in json.loads(doctor.out)["standing"]["jobs"]] == [job]
     assert "s3cret" not in doctor.out + status.out
+
+
+def test_a_bundle_for_support_holds_no_secret_wherever_it_was_written(site: Site) -> None:
+    """Each of them is spelled so that it is found again; what is no secret is still there."""
+    site.file.write_text(
+        site.file.read_text()
+        .replace("worker_id:", "worker_secret: s3cret-worker\n  worker_id:")
+        .replace("worker:\n", "worker:\n  redact: ['s3cret-pattern', 'at (?P<secret>[a-z-]+)']\n")
+        .replace(
+            "    cpus: 1\n",
+            "    cpus: 1\n    environment: {TOKEN: s3cret-profile}\n"
+            "    sbatch_args: ['--export=A=s3cret-export', '--api-token', 's3cret-word', '--x-password=s3cret-flag']\n",
+        )
+        + "inputs:\n  s3:\n    corpora:\n      endpoint: https://s3.example.org\n      access_key_id: AK1\n"
+        "      secret_access_key: s3cret-bucket\n"
+    )
+    parameters = msgspec.Raw(b'{"password": "s3cret-parameter"}')
+    site.client.create(CreateBody("test", "test", parameters=parameters))
+    environment = {"CABLEFERRY_WORKER_SECRET": "s3cret-environment", "HTTPS_PROXY": "http://me:s3cret-proxy@p:3128"}
+    said = [
+        site.alias("-c", str(site.file), command, *more, **environment)
+        for command, more in (("once", ["--simulate"]), ("doctor", ["--json"]), ("doctor", []), ("status", []))
+    ]
+
+    assert [0, 0] == [said[0].code, said[1].code], said[1].err
+    assert "s3cret" not in "".join(each.out + each.err for each in said)
+    told = json.loads(said[1].out)
+    bucket = told["config"]["web"]["buckets"]["corpora"]
+    assert (bucket["access_key_id"], bucket["secret_access_key"]) == ("AK1", "***")
+    assert told["config"]["profiles"][0]["environment"] == {"TOKEN": "***"}
+    assert (told["environment"]["HTTPS_PROXY"], told["reports_waiting"]) == ("http://***@p:3128", 0)
+    assert {"journal.db", "status.json"} <= {file["name"] for file in told["files"]}
+
+
+def test_a_secret_that_the_server_does_not_know_is_told_apart_from_silence(tmp_path: Path) -> None:
+    settings = servers.settings_in(tmp_path / "data")
+    settings = msgspec.structs.replace(settings, auth=AuthSection(shared_secret=Secret("x" * 40)))
+    with servers.running(settings) as running:
+        file = tmp_path / "config.yaml"
+        file.write_text(
+            f"emx2: {{base_url: '{running.address}', worker_id: w1, worker_secret: wrong}}\n"
+            f"worker: {{state_db: {tmp_path}/state}}\nprofiles: {{'a:b': {{entrypoint: /bin/true}}}}\n"
+        )
+        commands = (("register",), ("once", "--simulate"))
+        said = [ferry(tmp_path, "daemon", *command, "-c", str(file)) for command in commands]
+
+    assert [6, 6] == [each.code for each in said]
+    assert "cableferry credentials issue" in said[0].err
 
 
 def test_the_shell_runs_a_program_of_the_host_with_inputs_and_brings_its_results_home(site: Site) -> None:

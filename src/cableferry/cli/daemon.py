@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,7 +16,7 @@ from cableferry.cli.lazy import Group, Place
 
 if TYPE_CHECKING:
     from cableferry.daemon.config import Config
-    from cableferry.daemon.standing import Standing
+    from cableferry.daemon.standing import Standing, Trouble
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -74,7 +75,7 @@ def once(backend: str | None, simulate: bool, as_json: bool, **said: object) -> 
         daemon = daemons.opened(_chosen(config, backend, simulate))
         trouble = daemon.once()
     if trouble is not None:
-        raise Failure(trouble, Exit.UNREACHABLE)
+        raise Failure(trouble, Exit.UNAUTHENTICATED if daemon.is_unknown else Exit.UNREACHABLE)
 
 
 @command(
@@ -143,32 +144,33 @@ def status(as_json: bool, **said: object) -> None:
 )
 @_options
 def doctor(as_json: bool, **said: object) -> None:
-    import msgspec
-
-    from cableferry import __version__
-    from cableferry.daemon import check, standing
+    from cableferry.daemon import bundle, check
 
     with _opening(said) as config:
-        found = [*check.findings(config), *check.binds(config)]
-        known = standing.read(Path(config.state_dir))
+        found = bundle.gathered(config, list(check.findings(config)), datetime.now(UTC))
     if as_json:
-        told = msgspec.to_builtins(msgspec.structs.replace(config, secret=None))
-        output.document({"version": __version__, "config": told, "checks": found, "standing": known})
+        output.document(found)
         return
-    output.columns(
-        ("WHAT", "", "FOUND", "WHAT TO DO"), [(f.what, "ok" if f.is_ok else "NO", f.found, f.advice) for f in found]
-    )
+    rows = [(one.what, "ok" if one.is_ok else "NO", one.found, one.advice) for one in found.checks]
+    output.columns(("WHAT", "", "FOUND", "WHAT TO DO"), rows)
     click.echo()
-    if known is None:
+    if found.standing is None:
         click.echo("It has never run here.")
-    else:
-        _show(known, time.time() - known.written_at)
+        return
+    _show(found.standing, time.time() - found.standing.written_at)
+    if found.standing.troubles:
+        click.echo()
+        times = [
+            (datetime.fromtimestamp(one.at, UTC).isoformat(" ", "seconds"), one) for one in found.standing.troubles
+        ]
+        output.columns(("TROUBLE AT", "ABOUT", "REASON"), [(at, one.about, one.reason) for at, one in times])
 
 
 @contextlib.contextmanager
 def _opening(said: dict[str, object]) -> Iterator["Config"]:
     """The configuration of a command, and its troubles as a sentence."""
     from cableferry.cli import logs
+    from cableferry.client.errors import Unauthenticated
     from cableferry.daemon import reference
     from cableferry.daemon.config import BadConfig
 
@@ -177,6 +179,9 @@ def _opening(said: dict[str, object]) -> Iterator["Config"]:
         yield reference.load(Path(str(said["file"] or DEFAULT_FILE)))
     except BadConfig as error:
         raise usage(str(error)) from error
+    except Unauthenticated as error:
+        hint = "The worker's secret is not the one that the server has: `cableferry credentials issue` makes a new one."
+        raise Failure(f"{error}\n{hint}", Exit.UNAUTHENTICATED) from error
 
 
 def _chosen(config: "Config", backend: str | None, simulate: bool) -> "Config":
@@ -218,6 +223,10 @@ def _show(found: "Standing", age: float) -> None:
             (job.id, job.stage, job.called, f"{time.time() - job.claimed_at:.0f} s", job.remark) for job in found.jobs
         ]
         output.columns(("JOB", "STAGE", "SCHEDULER'S ID", "CLAIMED", "REMARK"), rows)
+
+
+def _told(trouble: "Trouble") -> tuple[str, str, str]:
+    return datetime.fromtimestamp(trouble.at, UTC).isoformat(" ", "seconds"), trouble.about, trouble.reason
 
 
 COMMANDS = {

@@ -5,7 +5,7 @@ import structlog
 
 from cableferry.client.answers import Job
 from cableferry.client.emx2 import Emx2
-from cableferry.client.errors import Refused, Trouble
+from cableferry.client.errors import Refused, Trouble, Unauthenticated
 from cableferry.daemon import registering
 from cableferry.daemon.config import Config
 from cableferry.daemon.upstreams.protocol import Get, Give, Upstream
@@ -33,6 +33,7 @@ class Talked(msgspec.Struct, frozen=True):
     displaced: str | None = None
     is_plain: bool = True
     has_logs: bool = False
+    is_unauthenticated: bool = False
 
 
 class Conversation:
@@ -54,7 +55,7 @@ class Conversation:
                 self.upstream = None
             if kind == _CONFLICT:
                 return self._told(give, str(trouble))
-            return Talked(trouble=str(trouble), kind=kind)
+            return Talked(trouble=str(trouble), kind=kind, is_unauthenticated=isinstance(trouble, Unauthenticated))
 
     def _exchanged(self, upstream: Upstream, give: Give, is_sure: bool) -> Talked:
         mine = () if is_sure else tuple(upstream.mine(give.holding))

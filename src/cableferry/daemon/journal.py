@@ -138,6 +138,16 @@ class Journal(Generic[H, R]):
             yield
 
 
+def waiting_in(path: Path) -> int | None:
+    """How many reports wait in a journal that somebody else may have open; None if it cannot be read."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as db:
+            (count,) = db.execute("select count(*) from outbox").fetchone()
+    except sqlite3.Error:
+        return None
+    return int(count)
+
+
 class Made:
     """Which artifacts were made for which job, noted by whoever makes them, in a connection of its own."""
 

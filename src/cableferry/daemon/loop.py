@@ -4,7 +4,7 @@ import contextlib
 import threading
 import time
 import uuid
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -47,6 +47,7 @@ _CREW = 8
 _IDLE_LOOK_SECONDS = 30.0
 _WRITING = (Phase.RUNNING, Phase.ENDED, Phase.GONE)
 _LEAVING_SECONDS = 1.0
+_RECENT = 30
 # so late at most is a job's time seen to be up while no look succeeds
 _LIMITS_SECONDS = 5.0
 _UNSUBMITTED = (Stage.CLAIMED, Stage.READY)
@@ -87,6 +88,7 @@ class Daemon:
         self._began = time.time()
         self._server_trouble: str | None = None
         self._server_trouble_kind = ""
+        self.is_unknown = False
         self._scheduler_trouble: str | None = None
         # bringing bytes must not keep anybody from being submitted or stopped
         self._porters: Crew[Outcome] = Crew(_CREW, lambda name, outcome: self._inbox.put((name, outcome)))
@@ -99,6 +101,7 @@ class Daemon:
         self._talk_due = self._look_due = self._pass_due = self._limits_due = self._stand_due = 0.0
         self._known_limits: dict[tuple[str, str | None], Limits] = {}
         self._looked_at = 0.0
+        self._recent: deque[standing.Trouble] = deque(maxlen=_RECENT)
         self._seen_at: float | None = None
         self._heard_at: float | None = None
         self._strangers: frozenset[Ticket] = frozenset()
@@ -266,6 +269,8 @@ class Daemon:
     def _bear(self, talked: Talked) -> None:
         """Go on without the server for a while."""
         self._server_trouble, self._server_trouble_kind = talked.trouble, talked.kind or "unknown"
+        self.is_unknown = talked.is_unauthenticated
+        self._note("server", talked.trouble or "")
         log.warning("server in trouble", worker=self._config.worker_id, reason=talked.trouble)
         self._troubles += 1
         self._talk_due = time.monotonic() + min(_MOST_TROUBLE_SECONDS, 2.0 ** min(self._troubles, 5))
@@ -280,6 +285,7 @@ class Daemon:
             if snapshot.trouble is None:
                 log.info("scheduler is back", worker=self._config.worker_id)
             else:
+                self._note("scheduler", snapshot.trouble)
                 log.warning("scheduler in trouble", worker=self._config.worker_id, reason=snapshot.trouble)
         if snapshot.is_ok:
             self._seen_at = self._looked_at
@@ -325,6 +331,7 @@ class Daemon:
         if isinstance(outcome, Accepted | Refused | Unknown):
             self._metrics.submitted(outcome)
         if isinstance(outcome, Unprepared | Unknown | Uncollected | Refused):
+            self._note(f"job {held.id}", outcome.reason)
             log.warning("job held up", job=held.id, reason=outcome.reason)
         if isinstance(outcome, Unprepared | Uncollected) and outcome.is_full:
             self._disks.hit(outcome.reason, time.monotonic())
@@ -394,10 +401,17 @@ class Daemon:
             self._tenure.displaced,
             self._disks.trouble,
             [standing.shown(held) for held in self._holding],
+            list(self._recent),
         )
         standing.write(Path(self._config.state_dir), said)
         standing.notify("WATCHDOG=1")
         self._sole.refresh()
+
+    def _note(self, about: str, reason: str) -> None:
+        """For whoever asks later; the same again is told once, by its latest time."""
+        if self._recent and (self._recent[-1].about, self._recent[-1].reason) == (about, reason):
+            self._recent.pop()
+        self._recent.append(standing.Trouble(time.time(), about, reason))
 
     def _degraded(self) -> Iterator[tuple[str, str]]:
         """What is in trouble, in words of which there are few."""

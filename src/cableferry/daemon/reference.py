@@ -228,6 +228,8 @@ def _split(path: Path, key: str) -> tuple[str, str]:
 
 
 def _refuse_unfit(path: Path, file: File) -> None:
+    if "@" in file.emx2.base_url.partition("://")[2].partition("/")[0]:
+        raise BadConfig(f"{path}: emx2.base_url may hold no user and no password: write worker_secret_file")
     if _UNFIT.search(file.apptainer.tmp_dir):
         raise BadConfig(f"{path}: apptainer.tmp_dir may hold no comma, colon, percent sign or backslash")
     if file.metrics.file is not None and not file.metrics.file.startswith("/"):

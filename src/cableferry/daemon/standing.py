@@ -33,6 +33,14 @@ class Job(msgspec.Struct, frozen=True):
     remark: str | None
 
 
+class Trouble(msgspec.Struct, frozen=True):
+    """What went wrong, with whom or with which job."""
+
+    at: float
+    about: str
+    reason: str
+
+
 class Standing(msgspec.Struct, frozen=True):
     """What a daemon holds and what it waits for; times are seconds since 1970."""
 
@@ -45,6 +53,7 @@ class Standing(msgspec.Struct, frozen=True):
     displaced: str | None = None
     disk_trouble: str | None = None
     jobs: list[Job] = []
+    troubles: list[Trouble] = []
 
 
 def shown(held: Held) -> Job:
