@@ -54,6 +54,9 @@ def read(output_dir: Path, mark: Mark) -> Read:
 def rest(output_dir: Path, mark: Mark, is_over: bool) -> Read:
     """All the new lines; of a job that is over, half a line is a line too."""
     lines: list[Line] = []
+    if is_over:
+        # of the many that run none is in a hurry; of one that is over, this is the last look
+        shared.look_anew(output_dir)
     while (found := read(output_dir, mark)).mark != mark:
         lines += found.lines
         mark = found.mark
@@ -70,7 +73,7 @@ def rest(output_dir: Path, mark: Mark, is_over: bool) -> Read:
 def _opened(path: Path) -> Iterator[int | None]:
     """The file, if it is one."""
     try:
-        descriptor = shared.opened(path)
+        descriptor = shared.opened_if_known(path)
     except OSError:
         yield None
         return

@@ -1,9 +1,10 @@
-"""Opens what other machines wrote into a shared folder.
+"""Looks at what other machines wrote into a shared folder.
 
 A client of NFS remembers for half a minute that a name was not there, until its folder is opened: that asks the server
 whether the folder has changed. Asking for the name alone, or whether it exists, does not.
 """
 
+import contextlib
 import errno
 import os
 import stat
@@ -14,13 +15,21 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+def look_anew(folder: Path) -> None:
+    """From now on this machine sees what has come into being in there until now."""
+    with contextlib.suppress(OSError):
+        os.close(os.open(folder, _FOLDER))
+
+
 def opened(path: Path) -> int:
     """A descriptor of a regular file, which may have come into being a moment ago."""
-    folder = os.open(path.parent, _FOLDER)
-    try:
-        file = os.open(path.name, _FILE, dir_fd=folder)
-    finally:
-        os.close(folder)
+    look_anew(path.parent)
+    return opened_if_known(path)
+
+
+def opened_if_known(path: Path) -> int:
+    """The same without asking a server for what this machine remembers: for many files, each of which can wait."""
+    file = os.open(path, _FILE)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
         raise OSError(errno.EINVAL, "no regular file", str(path))
@@ -29,14 +38,5 @@ def opened(path: Path) -> int:
 
 def is_there(path: Path) -> bool:
     """Whether there is anything of that name, which may have come into being a moment ago."""
-    try:
-        folder = os.open(path.parent, _FOLDER)
-    except OSError:
-        return False
-    try:
-        os.stat(path.name, dir_fd=folder)
-    except OSError:
-        return False
-    finally:
-        os.close(folder)
-    return True
+    look_anew(path.parent)
+    return path.exists()
