@@ -32,8 +32,8 @@ test: $(READY) web  ## lint, types, import contracts, then every test
 	@$(MAKE) --no-print-directory lint
 	@$(PY) -m pytest $(PYTEST_ARGS)
 
-bench: $(READY)  ## a benchmark: make bench NAME=api|sync|scale|dispatch|startup|upload|download|s3|opeva|cluster|tracking|staging
-	@test -n "$(NAME)" || { echo "name one: make bench NAME=api|sync|scale|dispatch|startup|upload|download|s3|opeva|cluster|tracking|staging" >&2; exit 2; }
+bench: $(READY)  ## a benchmark: make bench NAME=api|sync|scale|dispatch|startup|upload|download|s3|opeva|dashboard|cluster|tracking|staging
+	@test -n "$(NAME)" || { echo "name one: make bench NAME=api|sync|scale|dispatch|startup|upload|download|s3|opeva|dashboard|cluster|tracking|staging" >&2; exit 2; }
 	@tools/postgres.sh >&2
 	@[ "$(NAME)" != s3 ] || tools/nginx.sh >&2
 	@$(PY) -m bench.$(NAME)

@@ -1,11 +1,28 @@
 """Every benchmark ends with one JSON object that a program can read."""
 
 import json
+import shutil
 from collections.abc import Callable
 
 import pytest
 
-from bench import api, cluster, dispatch, download, opeva, report, s3, scale, staging, startup, sync, tracking, upload
+from bench import (
+    api,
+    cluster,
+    dashboard,
+    dispatch,
+    download,
+    opeva,
+    report,
+    s3,
+    scale,
+    staging,
+    startup,
+    sync,
+    tracking,
+    upload,
+)
+from cableferry.server import site
 from tests.clusters import Cluster
 
 
@@ -30,6 +47,16 @@ def test_the_last_line_tells_the_value_and_its_floor(
     benchmark()
 
     _check(capsys.readouterr().out, request.node.callspec.id)
+
+
+@pytest.mark.xdist_group("browser")
+def test_the_benchmark_of_the_dashboard_does_so_too(capsys: pytest.CaptureFixture[str]) -> None:
+    if shutil.which("chromium") is None or not (site.BUILT / "index.html").exists():
+        pytest.skip("no dashboard or no browser here: tools/web.sh and tools/browser.sh say how to get them")
+
+    dashboard.main(loads=1, updates=2, events=5, mib=24)
+
+    _check(capsys.readouterr().out, "dashboard")
 
 
 @pytest.mark.slurm

@@ -164,3 +164,18 @@ export async function api(method, path, body, type = "application/json") {
   assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
   return text === "" ? null : JSON.parse(text);
 }
+
+/** Bytes of the heap of a page after everything that can go has gone. */
+export async function kept(page) {
+  const line = await page.context().newCDPSession(page);
+  for (let count = 0; count < 2; count += 1) await line.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await line.send("Runtime.getHeapUsage");
+  await line.detach();
+  return usedSize;
+}
+
+/** Bytes of scripts that a page has fetched so far, as they came; to be run in the page. */
+export function scripts() {
+  const found = performance.getEntriesByType("resource").filter((each) => /\.m?js$/.test(new URL(each.name).pathname));
+  return found.reduce((sum, each) => sum + each.encodedBodySize, 0);
+}
