@@ -55,7 +55,8 @@ def measured(sizes: dict[str, int]) -> Found:
             "BENCH_FILE": str(folder / "found.json"),
         }
         command = ["node", str(ROOT / "web" / "bench.mjs")]
-        subprocess.run(command, env={**os.environ, **told}, check=True, stdout=subprocess.DEVNULL, timeout=LONGEST_SECONDS)
+        quiet = subprocess.DEVNULL
+        subprocess.run(command, env={**os.environ, **told}, check=True, stdout=quiet, timeout=LONGEST_SECONDS)
         found: Found = json.loads((folder / "found.json").read_text())
         return found
 
