@@ -40,6 +40,7 @@ bench: $(READY)  ## a benchmark: make bench NAME=api|sync|scale|dispatch|startup
 
 stories: $(READY)  ## jobs on a real cluster behind a firewall, and the page of docs that tells of them
 	@tools/cluster/install.sh
+	@rm -f build/stories.json
 	@$(PY) -m pytest -q --stories-page tests/system -m slurm
 
 head-node: $(READY)  ## the daemon in one file, for head nodes without pip

@@ -60,7 +60,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for line in telling.transcript(told):
             terminalreporter.write_line(line)
     if terminalreporter.config.getoption("stories_page"):
-        telling.PAGE.write_text(telling.page(told))
+        telling.write(told)
 
 
 @pytest.fixture(scope="session")

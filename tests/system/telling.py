@@ -4,13 +4,15 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from tests.house.sources import ROOT
 
 PAGE = ROOT / "docs" / "stories.md"
+# what took place last, so that a story can be told again without all the others
+_KEPT = ROOT / "build" / "stories.json"
 KEY = "story"
 _ID = re.compile(r"(?P<file>[^:]+)::test_(?P<name>\w+)(?:\[(?P<case>[^]]*)\])?")
 _HEAD = """# Stories on a real cluster
@@ -27,7 +29,7 @@ Under "out" are the connections that were begun from inside to the server, under
 """  # noqa: E501  # one sentence, one line
 
 
-class Story(NamedTuple):
+class Story(msgspec.Struct, frozen=True):
     """One that took place; without a firewall nothing was counted."""
 
     file: str
@@ -70,6 +72,15 @@ def transcript(told: list[Story]) -> Iterator[str]:
     yield f"connections towards the inside        {_sum(told, 'inbound'):>6}"
     for story in knocking:
         yield f"  of these, tried on purpose by a story, and refused: {story.passed['inbound']}"
+
+
+def write(told: list[Story]) -> None:
+    """The page, with what earlier runs of this checkout know of other stories."""
+    earlier = msgspec.json.decode(_KEPT.read_bytes(), type=list[Story]) if _KEPT.exists() else []
+    known = {(story.file, story.sentence): story for story in (*earlier, *told) if (ROOT / story.file).exists()}
+    _KEPT.parent.mkdir(exist_ok=True)
+    _KEPT.write_bytes(msgspec.json.encode(list(known.values())))
+    PAGE.write_text(page(sorted(known.values(), key=lambda story: story.file)))
 
 
 def page(told: list[Story]) -> str:

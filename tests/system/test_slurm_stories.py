@@ -47,11 +47,15 @@ def test_output_of_one_job_is_input_of_the_next(daemon: ClusterDaemon) -> None:
     inside = ["/bin/sh", "-c", use]
     daemon.offer("use-inside", sif_image=daemon.cluster.image, container_entrypoint=inside)
     daemon.start()
-    made = [daemon.ended(daemon.submit(f"make-{residence}")).output_artifact_id for residence in ("managed", "posix")]
+    makers = [daemon.submit(f"make-{residence}") for residence in ("managed", "posix")]
+    made = [daemon.ended(maker).output_artifact_id for maker in makers]
     ended = [daemon.ended(daemon.submit(user, inputs=[id_])) for id_ in made for user in ("use", "use-inside")]
 
     assert [job.status for job in ended] == ["COMPLETED"] * 4, [job.detail for job in ended]
     assert [daemon.files(job.output_artifact_id) for job in ended] == [{"seen": b"made"}] * 4
+    # what lies on the cluster is used where it lies
+    linked = [daemon.place(job.id, f"input/{made[1]}") for job in ended[2:]]
+    assert [link.readlink() for link in linked] == [daemon.place(makers[1], "output")] * 2
 
 
 def test_an_input_that_is_not_what_it_was_is_named(daemon: ClusterDaemon) -> None:

@@ -7,6 +7,7 @@ import time
 import msgspec
 import pytest
 
+from cableferry.wire.emx2.remarks import Scheduled
 from tests.schedulers.waiting import until
 from tests.system.cluster_daemon import ClusterDaemon
 
@@ -15,9 +16,9 @@ pytestmark = pytest.mark.slurm
 LINES = 300
 
 
-def test_progress_is_told_line_by_line_though_the_daemon_dies_and_comes_back(daemon: ClusterDaemon) -> None:
+def test_progress_and_log_are_told_line_by_line_though_the_daemon_dies_and_comes_back(daemon: ClusterDaemon) -> None:
     write = (
-        f"for number in $(seq {LINES}); do "
+        f"for number in $(seq {LINES}); do echo $number; "
         'printf \'{"phase": "p%d", "progress": 0.5}\\n\' "$number" >>"$HPC_OUTPUT_DIR/.hpc_progress.jsonl"; '
         'sleep 0.02; done; while [ ! -e "$GATE/go" ]; do sleep 0.1; done'
     )
@@ -33,6 +34,8 @@ def test_progress_is_told_line_by_line_though_the_daemon_dies_and_comes_back(dae
 
     assert ended.status == "COMPLETED", ended.detail
     assert _phases(daemon, job) == [f"p{number}" for number in range(1, LINES + 1)]
+    said = "".join(f"{number}\n" for number in range(1, LINES + 1)).encode()
+    assert (daemon.said(job), daemon.files(ended.log_artifact_id)["stdout.log"]) == (said, said)
 
 
 def _phases(daemon: ClusterDaemon, job: str) -> list[str]:
@@ -78,6 +81,31 @@ def test_whoever_watches_a_log_sees_each_line_within_seconds(daemon: ClusterDaem
     assert sorted(lags[10:])[5] < 5, lags
 
 
+def test_why_a_job_waits_and_until_when_is_told(daemon: ClusterDaemon) -> None:
+    hold = 'while [ ! -e "$GATE/go" ]; do sleep 0.1; done'
+    daemon.offer("cards", script=hold, partition="gpu", gres="gpu:h200:2", time="30")
+    first = daemon.submit("cards")
+    daemon.start()
+    began = time.time()
+    daemon.until(first, "STARTED")
+    second = daemon.submit("cards")
+    until(lambda: (_waits(daemon, second) or Scheduled()).starts_at is not None)
+    waits = _waits(daemon, second)
+    (daemon.folder / "go").touch()
+
+    assert waits is not None
+    assert (waits.state, waits.reason in ("Resources", "Priority")) == ("PENDING", True), waits
+    # as long as the first one may take
+    assert waits.starts_at is not None
+    assert 0 < waits.starts_at.timestamp() - began <= 3600
+    assert daemon.ended(second).status == "COMPLETED"
+
+
+def _waits(daemon: ClusterDaemon, job: str) -> Scheduled | None:
+    found = daemon.client.job(job)
+    return None if found is None else found.scheduler
+
+
 def test_what_slurm_itself_says_of_a_job_is_in_its_log(daemon: ClusterDaemon) -> None:
     daemon.offer("slow", script="echo begun; sleep 600")
     job = daemon.submit("slow")
@@ -120,7 +148,7 @@ def test_what_a_job_took_is_kept_with_it(daemon: ClusterDaemon, kind: str) -> No
     assert (usage.exit_code, usage.signal) == (3, None)
     assert (usage.elapsed_seconds or 0) >= 1
     assert (usage.cpu_seconds or 0) > 0
-    assert not daemon.cluster.has_accounting or (usage.max_rss_bytes or 0) > 0, msgspec.json.encode(usage)
+    assert (usage.max_rss_bytes or 0) > 0, msgspec.json.encode(usage)
     assert usage.nodes in (*daemon.cluster.cpu_nodes, None)
 
 
