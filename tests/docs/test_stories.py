@@ -18,4 +18,4 @@ def test_every_story_that_is_told_can_be_run_again() -> None:
 
     assert [row for row in told if row not in there] == []
     assert len(told) > 20
-    assert "(failed)" not in telling.PAGE.read_text()
+    assert "**failed**" not in telling.PAGE.read_text()

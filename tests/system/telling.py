@@ -14,6 +14,7 @@ PAGE = ROOT / "docs" / "stories.md"
 # what took place last, so that a story can be told again without all the others
 _KEPT = ROOT / "build" / "stories.json"
 KEY = "story"
+_FAILED = " **failed**"
 _ID = re.compile(r"(?P<file>[^:]+)::test_(?P<name>\w+)(?:\[(?P<case>[^]]*)\])?")
 _HEAD = """# Stories on a real cluster
 
@@ -95,7 +96,7 @@ def page(told: list[Story]) -> str:
 
 
 def _row(story: Story) -> str:
-    words = story.sentence[0].upper() + story.sentence[1:] + ("" if story.is_good else " (failed)")
+    words = story.sentence[0].upper() + story.sentence[1:] + ("" if story.is_good else _FAILED)
     return f"| {words} | {story.seconds:.1f} | {_said(story, 'outbound')} | {_said(story, 'inbound')} |\n"
 
 
