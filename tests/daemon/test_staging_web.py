@@ -1,6 +1,8 @@
 """Inputs of the web and of S3: from places that a site names, and from no others."""
 
+import contextlib
 import http.server
+import ssl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +23,7 @@ from cableferry.daemon.staging.web import Web
 from cableferry.testing import s3, servers
 from cableferry.testing.servers import Running
 from tests.daemon.place import Place, sha256
+from tests.server.authority import Authority
 
 
 @pytest.fixture(scope="module")
@@ -80,15 +83,23 @@ class Page(http.server.BaseHTTPRequestHandler):
         """Nothing is said."""
 
 
-@pytest.fixture
-def web() -> Iterator[str]:
+@contextlib.contextmanager
+def _serving(tls: ssl.SSLContext | None = None) -> Iterator[str]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield f"127.0.0.1:{server.server_port}"
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.fixture
+def web() -> Iterator[str]:
+    with _serving() as address:
+        yield address
 
 
 def test_files_of_the_web_are_streamed_and_continued(place: Place, web: str) -> None:
@@ -129,6 +140,23 @@ def test_a_name_that_leads_into_the_sites_own_network_is_left_alone(place: Place
     assert (False, True) == (refused.may_pass, "into a network of the site's own" in refused.detail)
     place.site = Site(web=Web(private_hosts=frozenset({f"localhost:{port}"})))
     assert isinstance(place.stage([id_]), Staged)
+
+
+@pytest.mark.parametrize(("name", "is_taken"), [("localhost", True), ("another.example.org", False)])
+def test_over_tls_a_place_proves_its_name_at_the_address_that_was_looked_up(
+    place: Place, monkeypatch: pytest.MonkeyPatch, name: str, is_taken: bool
+) -> None:
+    authority = Authority(place.folder)
+    own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    own.load_cert_chain(authority.issue("web", f"DNS:{name}"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    with _serving(own) as web:
+        host = f"localhost:{web.rpartition(':')[2]}"
+        place.site = Site(web=Web(private_hosts=frozenset({host})))
+        staged = place.stage([place.elsewhere("http", f"https://{host}/data", {"x.bin": Page.content})])
+
+    assert is_taken is isinstance(staged, Staged)
+    assert is_taken or "not valid for 'localhost'" in str(staged)
 
 
 def test_a_proxy_looks_names_up_by_itself(place: Place, web: str, monkeypatch: pytest.MonkeyPatch) -> None:
