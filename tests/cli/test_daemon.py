@@ -90,13 +90,17 @@ def test_registering_makes_the_worker_known(site: Site) -> None:
 
 def test_a_check_says_what_to_do(site: Site) -> None:
     good = ferry(site.folder, "daemon", "check", "-c", str(site.file), "--simulate")
+    site.file.write_text(site.file.read_text() + "metrics: {file: /nowhere/ferry.prom}\n")
     bad = ferry(site.folder, "daemon", "check", "-c", str(site.file), "--backend", "local", "--json")
 
     assert (good.code, "answers and knows us" in good.out) == (0, True)
     failed = [row for row in json.loads(bad.out)["items"] if not row["is_ok"]]
     assert (bad.code, [(row["what"], row["advice"]) for row in failed]) == (
         1,
-        [("profile test:test", "set container_entrypoint")],
+        [
+            ("metrics", "let the daemon's user write into its folder"),
+            ("profile test:test", "set container_entrypoint"),
+        ],
     )
 
 

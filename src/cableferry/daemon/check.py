@@ -10,7 +10,7 @@ from cableferry.client.errors import Trouble
 from cableferry.client.patience import Patience
 from cableferry.daemon import launch, site
 from cableferry.daemon.config import BadConfig, Config, Profile, scheme
-from cableferry.daemon.findings import Finding
+from cableferry.daemon.findings import Finding, judged
 from cableferry.daemon.staging import buckets
 from cableferry.schedulers.protocol import Order
 from cableferry.schedulers.slurm import commands, runs
@@ -28,6 +28,7 @@ def findings(config: Config) -> Iterator[Finding]:
     yield from _server(config)
     yield from _folders(config)
     yield from _keys(config)
+    yield from _numbers(config)
     if config.backend == "slurm":
         yield from site.findings(config)
     for profile in config.profiles if config.backend != "simulate" else ():
@@ -103,6 +104,13 @@ def _folder(what: str, folder: Path, advice: str) -> Finding:
         shutil.rmtree(probe, ignore_errors=True)
     is_ok = free >= _LEAST_BYTES
     return Finding(what, is_ok, f"{folder}, {free / 2**30:.1f} GiB free", "" if is_ok else "make room on that disk")
+
+
+def _numbers(config: Config) -> Iterator[Finding]:
+    """Whether the file for Prometheus can be written."""
+    if config.metrics_file is not None:
+        is_ok = os.access(Path(config.metrics_file).parent, os.W_OK)
+        yield judged("metrics", is_ok, config.metrics_file, "let the daemon's user write into its folder")
 
 
 def _keys(config: Config) -> Iterator[Finding]:

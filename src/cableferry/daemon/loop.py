@@ -4,8 +4,7 @@ import contextlib
 import threading
 import time
 import uuid
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import MappingProxyType
@@ -15,7 +14,7 @@ import structlog
 from cableferry.client import emx2
 from cableferry.client.patience import Patience
 from cableferry.client.schemes import Scheme
-from cableferry.daemon import launch, metrics, progress, standing
+from cableferry.daemon import launch, metrics, progress
 from cableferry.daemon.act import Hands, failed
 from cableferry.daemon.config import Config, Profile, profile_for
 from cableferry.daemon.conversation import Conversation, Talked
@@ -23,15 +22,14 @@ from cableferry.daemon.crew import Crew
 from cableferry.daemon.decide import Decision, Effect, Limits, Seen, decide
 from cableferry.daemon.disks import Disks
 from cableferry.daemon.errands import Errands
-from cableferry.daemon.exposing import Exposed
 from cableferry.daemon.held import Held, Stage, Stop
 from cableferry.daemon.holding import Holding
 from cableferry.daemon.journal import Journal, Unwritable
-from cableferry.daemon.metrics import Metrics, Now
+from cableferry.daemon.metrics import Metrics
+from cableferry.daemon.onlookers import Onlookers, Pulse, Worries
 from cableferry.daemon.outcomes import Cancelled, Cleaned, Outcome, Uncollected, Unprepared, fold
 from cableferry.daemon.scribe import Scribe, Sent
 from cableferry.daemon.sole import Sole
-from cableferry.daemon.standing import Standing
 from cableferry.daemon.tenure import Tenure
 from cableferry.daemon.upstreams.protocol import Give
 from cableferry.schedulers.protocol import Accepted, Phase, Refused, Scheduler, Sighting, Snapshot, Ticket, Unknown
@@ -47,7 +45,6 @@ _CREW = 8
 _IDLE_LOOK_SECONDS = 30.0
 _WRITING = (Phase.RUNNING, Phase.ENDED, Phase.GONE)
 _LEAVING_SECONDS = 1.0
-_RECENT = 30
 # so late at most is a job's time seen to be up while no look succeeds
 _LIMITS_SECONDS = 5.0
 _UNSUBMITTED = (Stage.CLAIMED, Stage.READY)
@@ -64,7 +61,7 @@ class Daemon:
 
     def __init__(self, config: Config, scheme: Scheme, scheduler: Scheduler, counted: Metrics | None = None) -> None:
         self._metrics = counted or Metrics(config)
-        self._exposed = Exposed(config, self._metrics)
+        self._onlookers = Onlookers(config, self._metrics)
         state = Path(config.state_dir)
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._sole = Sole(state, None if config.backend == "simulate" else Path(config.jobs_dir))
@@ -85,7 +82,6 @@ class Daemon:
         self._voice: Crew[Talked] = Crew(1, lambda name, talked: self._inbox.put(talked))
         self._eyes: Crew[Snapshot] = Crew(1, lambda name, seen: self._inbox.put(seen))
         self._crew: Crew[Outcome | Cleaned] = Crew(_CREW, lambda name, outcome: self._inbox.put((name, outcome)))
-        self._began = time.time()
         self._server_trouble: str | None = None
         self._server_trouble_kind = ""
         self.is_unknown = False
@@ -101,7 +97,6 @@ class Daemon:
         self._talk_due = self._look_due = self._pass_due = self._limits_due = self._stand_due = 0.0
         self._known_limits: dict[tuple[str, str | None], Limits] = {}
         self._looked_at = 0.0
-        self._recent: deque[standing.Trouble] = deque(maxlen=_RECENT)
         self._seen_at: float | None = None
         self._heard_at: float | None = None
         self._strangers: frozenset[Ticket] = frozenset()
@@ -115,8 +110,7 @@ class Daemon:
         """Until it is stopped: neither a refusal nor silence of a server or a scheduler is a reason to go."""
         for processor in sorted({profile.processor for profile in self._config.profiles}):
             threading.Thread(target=self._listen, args=(processor,), daemon=True).start()
-        self._exposed.open()
-        standing.notify("READY=1")
+        self._onlookers.open()
         while not self._stopping.is_set():
             try:
                 self._begin(time.monotonic())
@@ -165,9 +159,7 @@ class Daemon:
             crew.dismiss()
         self._scribe.dismiss()
         self._stand()
-        self._exposed.write()
-        self._exposed.close()
-        standing.notify("STOPPING=1")
+        self._onlookers.close()
         log.info("worker stopped", worker=self._config.worker_id, left_running=len(self._holding.ids()))
         self._client.close()
         self._journal.close()
@@ -270,7 +262,7 @@ class Daemon:
         """Go on without the server for a while."""
         self._server_trouble, self._server_trouble_kind = talked.trouble, talked.kind or "unknown"
         self.is_unknown = talked.is_unauthenticated
-        self._note("server", talked.trouble or "")
+        self._onlookers.note("server", talked.trouble or "")
         log.warning("server in trouble", worker=self._config.worker_id, reason=talked.trouble)
         self._troubles += 1
         self._talk_due = time.monotonic() + min(_MOST_TROUBLE_SECONDS, 2.0 ** min(self._troubles, 5))
@@ -285,7 +277,7 @@ class Daemon:
             if snapshot.trouble is None:
                 log.info("scheduler is back", worker=self._config.worker_id)
             else:
-                self._note("scheduler", snapshot.trouble)
+                self._onlookers.note("scheduler", snapshot.trouble)
                 log.warning("scheduler in trouble", worker=self._config.worker_id, reason=snapshot.trouble)
         if snapshot.is_ok:
             self._seen_at = self._looked_at
@@ -331,7 +323,7 @@ class Daemon:
         if isinstance(outcome, Accepted | Refused | Unknown):
             self._metrics.submitted(outcome)
         if isinstance(outcome, Unprepared | Unknown | Uncollected | Refused):
-            self._note(f"job {held.id}", outcome.reason)
+            self._onlookers.note(f"job {held.id}", outcome.reason)
             log.warning("job held up", job=held.id, reason=outcome.reason)
         if isinstance(outcome, Unprepared | Uncollected) and outcome.is_full:
             self._disks.hit(outcome.reason, time.monotonic())
@@ -384,45 +376,17 @@ class Daemon:
         return self._known_limits[kind]
 
     def _stand(self) -> None:
-        self._metrics.now = Now(
-            Counter(held.stage for held in self._holding),
-            self._seen_at,
-            self._heard_at,
-            self._journal.waiting(),
-            tuple(self._degraded()),
-        )
-        said = Standing(
-            self._config.worker_id,
-            self._config.server,
-            self._began,
-            time.time(),
+        worries = Worries(
             self._server_trouble,
+            self._server_trouble_kind,
             self._scheduler_trouble,
             self._tenure.displaced,
             self._disks.trouble,
-            [standing.shown(held) for held in self._holding],
-            list(self._recent),
         )
-        standing.write(Path(self._config.state_dir), said)
-        standing.notify("WATCHDOG=1")
+        self._onlookers.tell(
+            list(self._holding), worries, Pulse(self._seen_at, self._heard_at, self._journal.waiting())
+        )
         self._sole.refresh()
-
-    def _note(self, about: str, reason: str) -> None:
-        """For whoever asks later; the same again is told once, by its latest time."""
-        if self._recent and (self._recent[-1].about, self._recent[-1].reason) == (about, reason):
-            self._recent.pop()
-        self._recent.append(standing.Trouble(time.time(), about, reason))
-
-    def _degraded(self) -> Iterator[tuple[str, str]]:
-        """What is in trouble, in words of which there are few."""
-        if self._server_trouble is not None:
-            yield "server", self._server_trouble_kind
-        if self._tenure.displaced is not None:
-            yield "server", "displaced"
-        if self._scheduler_trouble is not None:
-            yield "scheduler", "no-answer"
-        if self._disks.trouble is not None:
-            yield "disk", "full"
 
     def _listen(self, processor: str) -> None:
         """Wake the loop as soon as the server has a job; what it cannot give us anyway wakes it ever less often."""
