@@ -16,7 +16,7 @@ from tests.house.sources import ROOT
 
 FOLDER = ROOT / "web" / "tests"
 STORIES = sorted(path.name for path in FOLDER.glob("*.test.mjs"))
-LONGEST_SECONDS = 180
+LONGEST_SECONDS = 240
 
 pytestmark = pytest.mark.xdist_group("browser")
 
