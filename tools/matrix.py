@@ -1,10 +1,13 @@
 """Runs the stories of a real Slurm on each version that a Debian brings, with accounts and without.
 
-python -m tools.matrix                   all of them, and the page in docs/
-python -m tools.matrix trixie sid:none   some of them; the page stays as it is
+python -m tools.matrix                   all of them
+python -m tools.matrix trixie sid:none   some of them
+
+The page in docs/ tells what each said last, once each has said something.
 """
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -48,6 +51,10 @@ class Cell(NamedTuple):
     def log(self) -> Path:
         return ROOT / "build" / f"matrix-{self.suite}-{self.accounting}.log"
 
+    @property
+    def outcome(self) -> Path:
+        return self.log.with_suffix(".json")
+
     def command(self, *words: str) -> list[str]:
         """The command that runs a command there."""
         inside = [] if self.suite == HERE else [str(TOOLS / "inside.sh"), self.suite]
@@ -90,8 +97,9 @@ def main(arguments: Sequence[str]) -> int:
     for outcome in outcomes:
         for name in sorted(name for name, word in outcome.stories.items() if word == "failed"):
             print(f"failed on {outcome.version} with {outcome.cell.accounting}: {name}; see {outcome.cell.log}")
-    if len(cells) == len(SUITES) * len(ACCOUNTINGS) and all(outcome.stories for outcome in outcomes):
-        PAGE.write_text(page(outcomes))
+    every = [_last(cell) for cell in chosen([])]
+    if all(one is not None and one.stories for one in every):
+        PAGE.write_text(page([one for one in every if one is not None]))
         print(f"wrote {PAGE.relative_to(ROOT)}")
     return 0 if all(outcome.is_good for outcome in outcomes) else 1
 
@@ -102,6 +110,15 @@ def chosen(arguments: Sequence[str]) -> Iterator[Cell]:
         for accounting in ACCOUNTINGS:
             if not arguments or suite in arguments or f"{suite}:{accounting}" in arguments:
                 yield Cell(suite, accounting)
+
+
+def _last(cell: Cell) -> Outcome | None:
+    """What a cell said when it was run last."""
+    try:
+        version, stories, seconds = json.loads(cell.outcome.read_text())
+    except FileNotFoundError:
+        return None
+    return Outcome(cell, version, stories, seconds)
 
 
 def _where() -> str:
@@ -173,6 +190,7 @@ def _run(running: Running, cell: Cell) -> Outcome:
         finally:
             running.call(cell, str(TOOLS / "down.sh"))
     outcome = Outcome(cell, version, stories, time.monotonic() - began)
+    cell.outcome.write_text(json.dumps([version, stories, outcome.seconds]))
     print(f"matrix: {version} with {cell.accounting}: {outcome.count('failed')} of {len(stories)} failed", flush=True)
     return outcome
 
@@ -238,7 +256,7 @@ def page(outcomes: Sequence[Outcome]) -> str:
     return (
         "# Versions of Slurm\n\n"
         "Written by `make cluster-matrix`, which runs every story of a real Slurm on each of these versions, "
-        "daemons and commands alike.\n"
+        "daemons and commands alike, and tells of the last run on each.\n"
         "`none` is a site without slurmdbd, where `sacct` knows nothing; what is left out there is about accounts.\n"
         "How it is set up is told in [test on a real cluster](how-to/test-on-a-real-cluster.md).\n\n"
         f"{table(outcomes, with_seconds=False)}\n\n"

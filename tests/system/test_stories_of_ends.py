@@ -80,7 +80,8 @@ def _let_begin(daemon: ClusterDaemon, slurm_id: str) -> None:
     until(lambda: daemon.slurm("squeue", "-h", "-j", slurm_id, "-o", "%T").strip() == "PENDING")
     # Slurm takes a late word on the first run for the end of the second one
     until(lambda: not _still_ends(daemon, f"slurmstepd: [{slurm_id}.batch]"))
-    daemon.slurm("scontrol", "update", f"jobid={slurm_id}", "StartTime=now")
+    # and a node refuses what starts in the very second in which it was ended
+    daemon.slurm("scontrol", "update", f"jobid={slurm_id}", "StartTime=now+1")
 
 
 def _still_ends(daemon: ClusterDaemon, title: str) -> bool:
