@@ -264,23 +264,26 @@ def test_no_inputs_are_no_trouble(place: Place) -> None:
     assert [Staged({})] * 3 == [place.stage(wanted) for wanted in (None, [], {})]
 
 
-def test_a_full_disk_is_told_apart(place: Place) -> None:
+def test_a_full_disk_is_told_apart_from_one_that_is_too_small(place: Place) -> None:
     id_ = place.managed({"a": b"x"})
+    disk = os.statvfs(place.folder)
+    too_much_now = (disk.f_bavail + disk.f_blocks) // 2 * disk.f_frsize
 
-    failed = place.stage([id_], Huge(place.client.artifacts))
-
-    assert isinstance(failed, Failed)
-    assert (Cause.STAGING, True, True) == (failed.cause, failed.may_pass, failed.is_full)
+    for size, may_pass in ((too_much_now, True), (2**60, False)):
+        failed = place.stage([id_], Huge(place.client.artifacts, size))
+        assert isinstance(failed, Failed)
+        assert (Cause.STAGING, may_pass, may_pass) == (failed.cause, failed.may_pass, failed.is_full)
 
 
 class Huge(Artifacts):
-    """A server whose file is larger than any disk."""
+    """A server with a file of a size that nobody sees come."""
 
-    def __init__(self, real: Artifacts) -> None:
+    def __init__(self, real: Artifacts, size: int) -> None:
         super().__init__(real._ask)
+        self._size = size
 
     def files(self, id: str, prefix: str = "") -> Iterator[File]:
-        yield File("a", size_bytes=2**60)
+        yield File("a", size_bytes=self._size)
 
 
 def test_a_server_that_is_away_may_come_back(place: Place) -> None:
