@@ -41,6 +41,12 @@ class WrongHash(Trouble):
     word = "wrong-hash"
 
 
+class TooLong(Trouble):
+    """What came is more than whoever asked would take."""
+
+    word = "too-long"
+
+
 def ignore(moved: int) -> None:
     """For whoever does not watch."""
 
@@ -74,13 +80,18 @@ def download(artifacts: Artifacts, id: str, file: File, target: Path, progress: 
     fetch(lambda start: artifacts.reading(id, file.path, start), file, target, progress)
 
 
-def fetch(opening: Opening, file: File, target: Path, progress: Progress = ignore) -> str:
-    """The same from wherever its bytes can be had from some byte on; the hash of what came."""
+def fetch(
+    opening: Opening, file: File, target: Path, progress: Progress = ignore, most_bytes: int | None = None
+) -> str:
+    """The same from wherever its bytes can be had from some byte on; the hash of what came.
+
+    A file that does not say its size is taken up to `most_bytes`.
+    """
     part = part_of(target)
     for tries_left in reversed(range(TRIES)):
         was_begun = part.exists()
         try:
-            sha256 = _fetch(opening, file, part, progress)
+            sha256 = _fetch(opening, file, part, progress, most_bytes)
         except Unreachable:
             if not tries_left:
                 raise
@@ -110,7 +121,7 @@ def part_of(target: Path) -> Path:
     return target.with_name(f".{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:24]}.part")
 
 
-def _fetch(opening: Opening, file: File, part: Path, progress: Progress) -> str:
+def _fetch(opening: Opening, file: File, part: Path, progress: Progress, most_bytes: int | None) -> str:
     """What is missing of the file, behind what an earlier try brought; the hash of all of it."""
     with part.open("ab+") as out:
         hasher, start = _begun(out, file)
@@ -119,7 +130,7 @@ def _fetch(opening: Opening, file: File, part: Path, progress: Progress) -> str:
                 if start and not _goes_on(streaming, start):
                     out.truncate(0)
                     hasher = hashlib.sha256()
-                _take(streaming, file, out, hasher, progress)
+                _take(streaming, out, hasher, _bounded(file, out, progress, most_bytes))
             _check_size(file, out.tell())
         out.flush()
         os.fsync(out.fileno())
@@ -139,12 +150,22 @@ def _goes_on(streaming: Streaming, start: int) -> bool:
     return streaming.status == 206 and streaming.headers.get("content-range", "").startswith(f"bytes {start}-")
 
 
-def _take(streaming: Streaming, file: File, out: BufferedRandom, hasher: Hasher, progress: Progress) -> None:
+def _bounded(file: File, out: BufferedRandom, progress: Progress, most_bytes: int | None) -> Progress:
+    """Progress that stops what is too long: it need not end before the disk is full."""
+
+    def moved(count: int) -> None:
+        if file.size_bytes is not None and out.tell() > file.size_bytes:
+            raise WrongHash(f"{file.path} is longer than {file.size_bytes} bytes")
+        if file.size_bytes is None and most_bytes is not None and out.tell() > most_bytes:
+            raise TooLong(f"{file.path} is longer than the {most_bytes} bytes that it may have")
+        progress(count)
+
+    return moved
+
+
+def _take(streaming: Streaming, out: BufferedRandom, hasher: Hasher, progress: Progress) -> None:
     for piece in streaming.pieces():
         out.write(piece)
-        if file.size_bytes is not None and out.tell() > file.size_bytes:
-            # it need not end before the disk is full
-            raise WrongHash(f"{file.path} is longer than {file.size_bytes} bytes")
         hasher.update(piece)
         progress(len(piece))
 

@@ -57,47 +57,48 @@ def download(desk: Desk, site: Site, order: Order, artifact: Artifact, sources: 
     folder = order.input_dir / artifact.id
     check_names(source.file for source in sources)
     _check_room(order.input_dir, folder, sources)
-    ration = Ration(desk, site.web.most_bytes, sum(source.file.size_bytes or 0 for source in sources))
+    ration = Ration(site.web.most_bytes, sources)
     for each in (folder, order.scratch_dir / artifact.id):
         each.mkdir(parents=True, exist_ok=True)
     numbered = list(enumerate(sources))
-    work = partial(_fetch, ration, folder, order.scratch_dir / artifact.id)
+    work = partial(_fetch, desk, ration, (folder, order.scratch_dir / artifact.id))
     hashes = crowd.each(work, numbered, site.threads)
     check_whole(artifact, hashes)
     return Brought(folder, None, len(sources), sum(each.file.size_bytes or 0 for each in sources))
 
 
 class Ration:
-    """How many bytes an artifact may be, whatever it says of itself; counted by several threads."""
+    """How many bytes an artifact may be; its files come side by side."""
 
-    def __init__(self, desk: Desk, most_bytes: int | None, said: int) -> None:
-        self.desk = desk
-        self._most_bytes = most_bytes
+    def __init__(self, most_bytes: int | None, sources: Sequence[Source]) -> None:
         self._lock = threading.Lock()
-        self._taken = 0
-        self._check(said)
+        self._most_bytes = most_bytes
+        self._taken = sum(source.file.size_bytes or 0 for source in sources)
+        if most_bytes is not None and self._taken > most_bytes:
+            raise Unusable(f"it is larger than the {most_bytes} bytes that max_bytes allows")
 
-    def take(self, moved: int) -> None:
-        self.desk.tick(moved)
+    @property
+    def left(self) -> int | None:
+        """For a file that does not say its size."""
+        return None if self._most_bytes is None else max(0, self._most_bytes - self._taken)
+
+    def take(self, size: int) -> None:
         with self._lock:
-            self._taken += moved
-        self._check(self._taken)
-
-    def _check(self, size: int) -> None:
-        if self._most_bytes is not None and size > self._most_bytes:
-            raise Unusable(f"it is larger than the {self._most_bytes} bytes that max_bytes allows")
+            self._taken += size
 
 
-def _fetch(ration: Ration, folder: Path, scratch: Path, numbered: tuple[int, Source]) -> tuple[str, str]:
-    number, source = numbered
+def _fetch(desk: Desk, ration: Ration, places: tuple[Path, Path], numbered: tuple[int, Source]) -> tuple[str, str]:
+    (folder, scratch), (number, source) = places, numbered
     file = source.file
     target = folder.joinpath(*file.path.split("/"))
     if target.is_file():
-        return file.path, check_file(file, ration.desk.verified.sha256(target, ration.desk.look))
+        return file.path, check_file(file, desk.verified.sha256(target, desk.look))
     target.parent.mkdir(parents=True, exist_ok=True)
     # beside the inputs, so that no name of theirs can be that of a part
     landing = scratch / str(number)
-    found = transfers.fetch(source.opening, file, landing, ration.take)
+    found = transfers.fetch(source.opening, file, landing, desk.tick, ration.left)
+    if file.size_bytes is None:
+        ration.take(landing.stat().st_size)
     with failpoints.crossing("file", "input"):
         os.replace(landing, target)
     return file.path, found
