@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { check } from "./reading.mjs";
 import { api, close, content, server, signedIn } from "./browser.mjs";
 
 after(close);
@@ -76,6 +77,7 @@ test("what a job took stands beside what it was given, and its results can be lo
   const inputs = page.getByRole("region", { name: "Inputs", exact: true });
   await inputs.getByRole("button", { name: "Look at trees-in.csv" }).click();
   await inputs.getByRole("cell", { name: "ash" }).waitFor();
+  await check(page, "a job with all there is to see");
   content(page);
 });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { check } from "./reading.mjs";
 import { api, close, content, server, signedIn } from "./browser.mjs";
 
 after(close);
@@ -47,6 +48,55 @@ test("a form is made of what a processor says of its parameters, and a job runs 
   await page.getByText("COMPLETED").first().waitFor();
   const job = await api("GET", `jobs/${page.url().split("/").pop()}`);
   assert.deepEqual([job.parameters, job.timeout_seconds, job.priority], [{ below: 20 }, 5400, 7]);
+  content(page);
+});
+
+const RICH = {
+  type: "object",
+  properties: {
+    model: { enum: ["small", "large", 3], title: "Model" },
+    rate: { type: "number", exclusiveMinimum: 0, maximum: 1, description: "How much is learnt of each step." },
+    isFast: { type: "boolean", title: "Fast" },
+    label: { type: ["string", "null"], minLength: 2, maxLength: 5 },
+    layers: { type: "array", minItems: 1, maxItems: 2, items: { type: "integer", minimum: 1 } },
+    site: { type: "object", properties: { name: { const: "here" } }, required: ["name"] },
+  },
+  required: ["model"],
+  additionalProperties: false,
+};
+const MISFITS = [
+  ["{}", ["model is required"]],
+  ['{"model": "huge"}', ['model must be one of "small", "large", 3']],
+  ['{"model": 3, "rate": 0}', ["rate must be more than 0"]],
+  ['{"model": 3, "rate": 1.5, "other": 1}', ["other is not known", "rate must be at most 1"]],
+  ['{"model": 3, "isFast": "yes", "label": 5}', ["isFast must be true or false", "label must be a text or null"]],
+  ['{"model": 3, "label": "x"}', ["label must have at least 2 letters"]],
+  ['{"model": 3, "label": "🌳🌳🌳🌳🌳"}', []],
+  ['{"model": 3, "layers": [1, 0, 2.5]}', ["layers must have at most 2 items", "layers[1] must be at least 1", "layers[2] must be a whole number"]],
+  ['{"model": 3, "layers": {}, "site": {}}', ["layers must be a list", "site.name is required"]],
+  ['{"model": 3, "site": {"name": "there"}}', ['site.name must be "here"']],
+];
+
+test("every word of a schema that is understood is said where it is broken, and the form writes what fits", async () => {
+  await api("POST", "workers/register", { worker_id: "rich", capabilities: [{ processor: "trains", parameters_schema: RICH }] });
+  await opened("jobs/new?processor=trains");
+  await page.getByLabel("Model").selectOption("3");
+  await page.getByLabel("rate").fill("0.5");
+  await page.getByLabel("Fast").check();
+  await page.getByLabel("layers").fill("[1, 2]");
+  await page.getByLabel("label").fill("x");
+  await here("Parameters").getByText("must have at least 2 letters").first().waitFor();
+  await page.getByLabel("Add an artifact").click();
+  await check(page, "a form with something wrong");
+  await page.getByLabel("label").fill("");
+  await page.getByRole("button", { name: "JSON" }).click();
+  const raw = page.getByRole("textbox", { name: "Parameters" });
+  assert.deepEqual(JSON.parse(await raw.inputValue()), { model: 3, rate: 0.5, isFast: true, layers: [1, 2] });
+  for (const [text, expected] of MISFITS) {
+    await raw.fill(text);
+    const found = await here("Parameters").getByRole("list", { name: "What does not fit" }).getByRole("listitem").allInnerTexts();
+    assert.deepEqual(found.map((each) => each.trim()), expected, text);
+  }
   content(page);
 });
 
