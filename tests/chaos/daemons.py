@@ -40,6 +40,10 @@ class Local:
         path.chmod(0o755)
         self._profiles[f"{name}:small"] = {"host_entrypoint": str(path), **said}
 
+    def says(self, **said: object) -> None:
+        """More for the section of the worker, or other than before."""
+        self._said |= said
+
     @property
     def processors(self) -> set[str]:
         return {label.rpartition(":")[0] for label in self._profiles}

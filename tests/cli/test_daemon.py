@@ -1,7 +1,10 @@
 """The daemon's commands, under both their names, with a scheduler that runs nothing."""
 
+import ctypes
 import hashlib
 import json
+import platform
+import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +25,7 @@ from tests.cli import ferry as program
 from tests.cli.ferry import Ended, ferry
 from tests.schedulers.waiting import until
 
+TGKILL = {"x86_64": 234, "aarch64": 131}[platform.machine()]
 ALIAS = (sys.executable, "-c", "from cableferry.cli.main import emx2_daemon; emx2_daemon()")
 
 
@@ -102,6 +106,31 @@ def test_a_check_says_what_to_do(site: Site) -> None:
             ("profile test:test", "set container_entrypoint"),
         ],
     )
+
+
+def test_a_signal_that_another_thread_gets_ends_it_too(site: Site) -> None:
+    """As the system may choose, when several threads could take it."""
+    with (site.folder / "log").open("w") as log:
+        daemon = subprocess.Popen(
+            [*ALIAS, "-c", str(site.file), "run", "--simulate"], stderr=log, env=program.environment(site.folder)
+        )
+        until(lambda: "worker registered" in (site.folder / "log").read_text())
+        threads = [int(task.name) for task in Path(f"/proc/{daemon.pid}/task").iterdir()]
+        ctypes.CDLL(None).syscall(TGKILL, daemon.pid, max(threads), signal.SIGTERM)
+
+        assert daemon.wait(30) == 0
+
+
+def test_a_log_that_cannot_be_written_ends_nothing(site: Site) -> None:
+    """As on a full disk."""
+    job = site.client.create(CreateBody("test", "test")).id
+    with open("/dev/full", "w") as full:
+        command = [*ALIAS, "-c", str(site.file), "once", "--simulate"]
+        done = subprocess.run(command, stderr=full, env=program.environment(site.folder), check=False, timeout=60)
+
+    found = site.client.job(job)
+    assert found is not None
+    assert (done.returncode, found.status) == (0, "STARTED")
 
 
 def test_exit_codes_tell_the_truth(site: Site) -> None:

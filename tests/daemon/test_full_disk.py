@@ -120,6 +120,7 @@ def test_on_a_full_disk_nothing_is_claimed_what_runs_goes_on_and_all_comes_back(
     waiting = site.submit("hold")
     until(lambda: _is_of_room(site.trouble))
     (site.gate / "go").touch()
+    until(lambda: any(site.jobs.glob("runs/*/exit.json")))
     until(lambda: _is_of_room(site.told))
     before = site.status(waiting)
     filler.unlink()
@@ -130,6 +131,25 @@ def test_on_a_full_disk_nothing_is_claimed_what_runs_goes_on_and_all_comes_back(
     assert site.daemon.events("disk has room again")
     assert not site.daemon.is_dead()
     assert site.trouble == ""
+
+
+@ROOT_ONLY
+def test_what_the_journal_could_not_take_has_not_happened_and_is_found_again(site: Site) -> None:
+    """A claim that the server has given and that does not fit: nothing holds the daemon back from it here."""
+    site.daemon.says(least_free_mb=0)
+    (site.gate / "go").touch()
+    site.daemon.start()
+    until(lambda: bool(site.daemon.events("worker registered")))
+    filler = _fill(site.state)
+    large = msgspec.Raw(b'{"text": "%s"}' % (b"x" * 100_000))
+    job = site.client.create(CreateBody("hold", "small", parameters=large)).id
+    until(lambda: bool(site.daemon.events("disk full")))
+    said = str(site.daemon.events("disk full")[0]["reason"])
+    filler.unlink()
+    site.until(job, "COMPLETED")
+
+    assert "the journal cannot be written" in said
+    assert not site.daemon.is_dead()
 
 
 @ROOT_ONLY

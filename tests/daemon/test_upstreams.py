@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cableferry.client import emx2, errors, schemes
-from cableferry.client.patience import ONCE
+from cableferry.client.patience import ONCE, Patience
 from cableferry.daemon.config import Config, Profile
 from cableferry.daemon.journal import Entry
 from cableferry.daemon.upstreams.plain import Plain
@@ -133,3 +133,18 @@ def test_a_report_that_a_plain_server_refuses_is_not_repeated_for_ever() -> None
 def test_a_cycle_that_the_server_did_not_answer_has_not_happened() -> None:
     with playing(DROP) as script, pytest.raises(errors.Unreachable):
         _plain(script)
+
+
+@pytest.mark.parametrize(("holder", "is_ours"), [("w1", True), ("w2", False)])
+def test_a_claim_that_was_heard_though_its_answer_was_lost_is_ours(holder: str, is_ours: bool) -> None:
+    """A plain server refuses the second try, as it would anybody's."""
+    waiting = Line(200, b'{"items": [{"id": "j1", "status": "PENDING"}], "count": 1, "total_count": 1}')
+    refused = Line(409, b'{"title": "Conflict", "status": 409, "detail": "Job j1 already claimed"}')
+    shown = Line(200, b'{"id": "j1", "status": "CLAIMED", "worker_id": "%s"}' % holder.encode())
+    with (
+        playing(Line(), waiting, DROP, refused, shown) as script,
+        closing(emx2.connect(script.url, schemes.Unsigned("w1"), Patience(tries=2), lambda seconds: None)) as client,
+    ):
+        got = Plain(client, CONFIG).exchange(Give((), (), 1))
+
+    assert [job.id for job in got.claimed] == (["j1"] if is_ours else [])

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from cableferry.daemon.metrics import Metrics
     from cableferry.schedulers.protocol import Scheduler
 
+_WAKING_SECONDS = 0.5
+
 
 def opened(config: "Config") -> "Daemon":
     from cableferry.daemon.config import scheme
@@ -55,7 +57,7 @@ def register(config: "Config") -> None:
 
 def run(daemon: "Daemon") -> None:
     """Until SIGTERM or Ctrl-C."""
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor, wait
 
     def stop(number: int, frame: FrameType | None) -> None:
         daemon.stop()
@@ -64,4 +66,8 @@ def run(daemon: "Daemon") -> None:
         signal.signal(number, stop)
     with ThreadPoolExecutor(1) as pool:
         # not in this thread: a handler must not wait for a lock that the code it interrupts holds
-        pool.submit(daemon.run).result()
+        running = pool.submit(daemon.run)
+        # a signal that the system hands to another thread is heard when this one wakes
+        while wait([running], timeout=_WAKING_SECONDS).not_done:
+            pass
+        running.result()

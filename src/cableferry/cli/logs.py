@@ -3,6 +3,7 @@
 import contextlib
 import io
 import logging
+import os
 import sys
 from typing import TextIO, cast
 
@@ -28,9 +29,7 @@ class _Unfailing(io.TextIOBase):
 
     def write(self, text: str) -> int:
         with contextlib.suppress(OSError, ValueError):
-            return self._behind.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
             self._behind.flush()
+            # past its buffer, or the interpreter would try it again at its end
+            os.write(self._behind.fileno(), text.encode(errors="replace"))
+        return len(text)

@@ -80,13 +80,24 @@ class Plain:
         for profile in self._profiles:
             wanted = Filter(_READY, profile.processor, profile.profile)
             for job in self._client.poll(wanted) if room else ():
-                try:
-                    yield self._client.claim(job.id, self._worker_id)
-                except (errors.Conflict, errors.NotFound):
+                claimed = self._claimed(job.id)
+                if claimed is None:
                     continue
+                yield claimed
                 room -= 1
                 if not room:
                     return
+
+    def _claimed(self, id: str) -> Job | None:
+        """The job if it is ours now; a refusal of a second try may mean that the first one was heard."""
+        try:
+            return self._client.claim(id, self._worker_id)
+        except errors.NotFound:
+            return None
+        except errors.Conflict as refusal:
+            found = self._client.job(id) if refusal.is_repeated else None
+        is_ours = found is not None and found.worker_id == self._worker_id and not found.is_final
+        return found if is_ours else None
 
 
 def held_by(client: Emx2, worker_id: str, but: Collection[str]) -> list[Job]:
