@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # a process of the tests that dies ends them: started again, it can wait for ever for work that is done
 PYTEST_ARGS ?= -n 2 --dist loadgroup --max-worker-restart=0
 
-.PHONY: help setup web demo head-node shots stories test bench lint format docs sql lock cluster cluster-down cluster-matrix cluster-nfs clean
+.PHONY: chaos help setup web demo head-node shots stories test bench lint format docs sql lock cluster cluster-down cluster-matrix cluster-nfs clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -54,6 +54,10 @@ lint: $(READY)  ## ruff, mypy and the import contracts
 	@$(VENV)/bin/ruff format --quiet --check .
 	@$(VENV)/bin/mypy --no-error-summary
 	@$(VENV)/bin/lint-imports --no-logo
+
+chaos: $(READY)  ## the crash matrix, CHAOS_ROUNDS of each cell, written into the docs (hours; root with Slurm plays the sample on it too)
+	@$(PY) -m tests.chaos
+	@$(PY) -m tools.docs crash_matrix failures
 
 format: $(READY)  ## let ruff write the layout and the safe fixes
 	@$(VENV)/bin/ruff check --quiet --fix-only .

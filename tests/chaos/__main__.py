@@ -1,56 +1,81 @@
-"""Plays the whole crash matrix and writes down what came of it: `make chaos`, with CHAOS_ROUNDS of each cell."""
+"""Plays the crash matrix and writes down what came of it: `make chaos`, with CHAOS_ROUNDS of each cell.
 
+Words behind the command choose cells by their group and name, and then nothing is written down but what is said.
+"""
+
+import contextlib
 import os
 import platform
 import random
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import msgspec
-
-from tests.chaos import cells, results, rounds
+from tests import clusters
+from tests.chaos import cells, results, rounds, slurm
 from tests.chaos.cells import Cell
-from tests.chaos.results import Played
-from tests.chaos.rounds import Site
+from tests.chaos.rounds import Done, Site
+from tools.docs import played as kept
+from tools.docs.played import Matrix, Played
 
 ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "10"))
 THREADS = int(os.environ.get("CHAOS_THREADS", "3"))
+# a real Slurm takes its time, so it is asked for a sample only
+SLURM_ROUNDS = int(os.environ.get("CHAOS_SLURM_ROUNDS", "2"))
 
 
-def main() -> int:
+def main(words: Sequence[str]) -> int:
     """1 when anything was lost, run twice, doubled, stuck or changed."""
     began = time.monotonic()
+    played: list[Played] = []
     with tempfile.TemporaryDirectory(prefix="cableferry-chaos-") as folder, rounds.site(Path(folder)) as site:
-        found = [
-            cell for cell in cells.found(site) if all(word in f"{cell.group} {cell.what}" for word in sys.argv[1:])
-        ]
-        _say(f"{len(found)} cells, {ROUNDS} rounds of each")
-        with ThreadPoolExecutor(THREADS) as pool:
-            played = list(pool.map(lambda cell: _played(site, cell), found))
-    matrix = results.Matrix(ROUNDS, round(time.monotonic() - began), _machine(), played)
-    if len(sys.argv) == 1:
-        results.FILE.write_bytes(msgspec.json.format(msgspec.json.encode(matrix), indent=1) + b"\n")
-    bad = [cell for cell in played if not cell.is_good]
-    _say(f"{sum(cell.rounds for cell in played)} rounds in {matrix.seconds} s, {len(bad)} bad cells")
-    return 1 if bad else 0
+        if "slurm" not in words:
+            played += _play(site, _chosen(cells.found(site), words), ROUNDS, THREADS)
+        if clusters.can_run() and "--no-slurm" not in words:
+            with clusters.running() as cluster:
+                played += _play(site, _chosen(slurm.found(cluster, site), words), SLURM_ROUNDS, 2 * THREADS)
+                played += _play(site, _chosen(slurm.alone(cluster), words), SLURM_ROUNDS, 1)
+    if not words:
+        kept.write(Matrix(round(time.monotonic() - began), _machine(), played))
+    return 1 if any(not cell.is_good for cell in played) else 0
 
 
-def _played(site: Site, cell: Cell) -> Played:
-    chance = random.Random(cell.what)
-    played = Played(cell.group, cell.what)
-    for when in cells.times(ROUNDS, chance):
-        done = cell.play(site, when)
-        if not done.happened and when > 1:
-            # it does not come that often
-            done = cell.play(site, 1)
-        played = played.after(done)
-        if any(done.faults):
-            _say(f"  {cell.group}, {cell.what}, time {when}: {done.faults} {done.told}")
-    _say(f"{cell.group}, {cell.what}: {played.rounds} rounds, {'good' if played.is_good else 'BAD'}")
+def _chosen(found: Sequence[Cell], words: Sequence[str]) -> list[Cell]:
+    wanted = [word for word in words if not word.startswith("--")]
+    return [cell for cell in found if all(word in f"{cell.group} {cell.what}" for word in wanted)]
+
+
+def _play(site: Site, found: Sequence[Cell], times: int, threads: int) -> list[Played]:
+    """Round by round, so that whoever ends it early has all cells alike often."""
+    chance = random.Random(times)
+    played = [Played(cell.group, cell.what) for cell in found]
+    for number in range(times):
+        with ThreadPoolExecutor(threads) as pool:
+            tasks = [pool.submit(_played, site, cell, _when(number, chance)) for cell in found]
+            played = [results.after(before, task.result()) for before, task in zip(played, tasks, strict=True)]
+        _say(f"round {number + 1} of {times}: {len(found)} cells, {sum(not cell.is_good for cell in played)} bad")
+    for cell in played:
+        if not cell.is_good:
+            _say(f"BAD {cell}")
     return played
+
+
+def _when(number: int, chance: random.Random) -> int:
+    """At its first time in the first round, later in some others."""
+    return chance.choice((1, 1, 2, 3)) if number else 1
+
+
+def _played(site: Site, cell: Cell, when: int) -> Done:
+    done = cell.play(site, when)
+    if not done.happened and when > 1:
+        # it does not come that often
+        done = cell.play(site, 1)
+    if any(done.faults):
+        _say(f"{cell.group}, {cell.what}, time {when}: {done.faults} {done.told}")
+    return done
 
 
 def _machine() -> str:
@@ -60,9 +85,10 @@ def _machine() -> str:
 
 
 def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

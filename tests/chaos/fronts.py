@@ -70,7 +70,7 @@ class _Passer(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _pass  # noqa: N815 # the library's names
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _pass  # noqa: N815 # the library's names
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Quiet."""

@@ -178,3 +178,18 @@ def _nth(name: str, trouble: str | int, time: int) -> Callable[[str], str | int 
         return trouble if time <= seen[0] < time + 4 else None
 
     return of
+
+
+def run_twice(site: Site) -> Done:
+    """What no daemon does: a round that must be found bad, or none of the good ones says anything."""
+    folder, worker = site.round()
+    daemon = Local(folder, f"http://127.0.0.1:{site.port}", worker)
+    story = Story(daemon, site.client)
+    story.begin()
+    daemon.start()
+    try:
+        story.to_its_end(lambda: None)
+        story.run_again("work")
+        return Done(True, frozenset(), story.faults(), story.told())
+    finally:
+        daemon.stop()

@@ -52,12 +52,15 @@ class ClusterDaemon:
         limits = {"cpus": 1, "memory": "100M", "time": "10", "environment": {"GATE": str(self.folder)}}
         self._profiles[f"{name}:small"] = {**limits, **said}
 
-    def start(self, *, path: str | None = None) -> "subprocess.Popen[bytes]":
+    def is_dead(self) -> bool:
+        return self._running is not None and self._running.poll() is not None
+
+    def start(self, *, path: str | None = None, more: Mapping[str, str] | None = None) -> "subprocess.Popen[bytes]":
         """It is stopped by `stop`; another PATH brings other commands of Slurm."""
         with (self.folder / "daemon.log").open("ab") as log:
             self._running = subprocess.Popen(
                 [*self._command("run"), "--json-logs"],
-                env=self._environment(path),
+                env={**self._environment(path), **(more or {})},
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=log,

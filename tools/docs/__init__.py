@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from tools.docs import cli, endpoints, errors, logs, metrics, settings, statements, states
+from tools.docs import cli, crash_matrix, endpoints, errors, failures, logs, metrics, settings, statements, states
 
 
 class Page(Protocol):
@@ -15,5 +15,7 @@ class Page(Protocol):
         """The whole page."""
 
 
-ROLL_CALL: tuple[Page, ...] = (states, endpoints, errors, settings, cli, metrics, logs, statements)
-MECHANISM = ("events", "markdown", "refusals")
+ROLL_CALL: tuple[Page, ...] = (
+    states, endpoints, errors, settings, cli, metrics, logs, statements, crash_matrix, failures,
+)  # fmt: skip
+MECHANISM = ("deaths", "events", "markdown", "played", "refusals")
