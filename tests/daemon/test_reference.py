@@ -164,6 +164,13 @@ def test_a_profiles_name_is_split_at_its_last_separator(tmp_path: Path, key: str
     assert (profile.processor, profile.profile) == names
 
 
+@pytest.mark.parametrize(
+    ("said", "is_meant"), [("yes", True), ("On", True), ("true", True), ("no", False), ("OFF", False)]
+)
+def test_yes_and_no_are_understood_as_yaml_has_them(tmp_path: Path, said: str, is_meant: bool) -> None:
+    assert is_meant is _only(_load(tmp_path, LEAST + f"    may_restart: {said}\n")).resources.may_restart
+
+
 def test_profiles_may_stand_in_their_processor(tmp_path: Path) -> None:
     nested = "profiles:\n  a:v3:\n    small: {entrypoint: /bin/true}\n    large: {entrypoint: /bin/true, cpus: 64}\n"
     found = [(p.processor, p.profile, p.resources.cpus) for p in _load(tmp_path, nested).profiles]
@@ -189,6 +196,9 @@ def test_profiles_may_stand_in_their_processor(tmp_path: Path) -> None:
         ("profiles:\n  a:b:\n    entrypoint: ./x=y\n", "may hold no equals sign"),
         ("slurm:\n  cluster: a,b\n", "'a,b' is no name of one cluster"),
         ("profiles:\n  a:b:\n    cluster: --all\n", "'--all' is no name of one cluster"),
+        ("emx2:\n  base_url: ftp://x.org\n", "begins with https://"),
+        ('profiles:\n  a:b:\n    entrypoint: "/bin/sh \'x"\n', "cannot be taken apart: No closing quotation"),
+        ("profiles:\n  a:b:\n    retries: {never: 1}\n", r"profiles\.a:b: .*retries"),
         ("emx2:\n  base_url: https://me:secret@x.org\n", "no user and no password"),
         ("metrics:\n  file: ferry.prom\n", "a whole path"),
         ("metrics:\n  prot: 9\n", "for prot write port"),

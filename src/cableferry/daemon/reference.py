@@ -7,7 +7,7 @@ import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeGuard, TypeVar
 
 import msgspec
 import yaml
@@ -25,6 +25,8 @@ Positive = Annotated[float, Meta(gt=0, le=86_400)]
 Jobs = Annotated[int, Meta(ge=1, le=10**6)]
 Words = str | list[str]
 _VARIABLE = re.compile(r"\$\{([^}]+)\}")
+_YES_OR_NO = ("allow_raw_commands", "may_restart")
+_ANSWERS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _SECRET = ("worker_secret", "shared_secret", "secret_access_key")
 # what separates the parts of a bind mount, or stands for a job's id in Slurm's file names
 _CLUSTER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -189,11 +191,16 @@ def _section(path: Path, name: str, value: object, kind: type[S]) -> S:
     table = {} if value in (None, "") else value
     if not isinstance(table, dict):
         raise BadConfig(f"{path}: {name} is no section with keys")
-    given = {key: item for key, item in table.items() if item not in ("", None)}
+    given = {key: _answered(key, item) for key, item in table.items() if item not in ("", None)}
     try:
         return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
         raise BadConfig(f"{path}: {name}: {error}{nearest(given, kind.__struct_fields__)}") from error
+
+
+def _answered(key: str, value: object) -> object:
+    """Yes and no, in all the words that YAML has for them."""
+    return _ANSWERS.get(value.lower(), value) if key in _YES_OR_NO and isinstance(value, str) else value
 
 
 def _inputs(path: Path, value: object) -> tuple[InputsSection, dict[str, BucketSection]]:
@@ -211,11 +218,18 @@ def _profiles(path: Path, value: object) -> Iterator[tuple[tuple[str, str], Prof
     if not isinstance(value, dict):
         raise BadConfig(f"{path}: profiles is no section with keys")
     for key, said in value.items():
-        if isinstance(said, dict) and said and all(isinstance(item, dict) for item in said.values()):
+        if _is_nested(said):
             for profile, inner in said.items():
                 yield (key, profile), _section(path, f"profiles.{key}:{profile}", inner, ProfileSection)
         else:
             yield _split(path, key), _section(path, f"profiles.{key}", said, ProfileSection)
+
+
+def _is_nested(said: object) -> TypeGuard[dict[str, object]]:
+    """Whether it holds profiles, and not keys of one whose values are tables."""
+    tables = ("environment", "retries")
+    is_of_tables = isinstance(said, dict) and bool(said) and all(isinstance(item, dict) for item in said.values())
+    return isinstance(said, dict) and is_of_tables and not all(key in tables for key in said)
 
 
 def _split(path: Path, key: str) -> tuple[str, str]:
@@ -228,6 +242,8 @@ def _split(path: Path, key: str) -> tuple[str, str]:
 
 
 def _refuse_unfit(path: Path, file: File) -> None:
+    if not file.emx2.base_url.startswith(("http://", "https://")):
+        raise BadConfig(f"{path}: emx2.base_url is the server's address and begins with https:// or http://")
     if "@" in file.emx2.base_url.partition("://")[2].partition("/")[0]:
         raise BadConfig(f"{path}: emx2.base_url may hold no user and no password: write worker_secret_file")
     if _UNFIT.search(file.apptainer.tmp_dir):
@@ -333,7 +349,10 @@ def _resources(said: ProfileSection, slurm: SlurmSection) -> Resources:
 
 def _words(said: Words) -> tuple[str, ...]:
     """A command as words; a text is taken apart as a shell would, and by none."""
-    return tuple(shlex.split(said)) if isinstance(said, str) else tuple(said)
+    try:
+        return tuple(shlex.split(said)) if isinstance(said, str) else tuple(said)
+    except ValueError as error:
+        raise BadConfig(f"the command {said!r} cannot be taken apart: {error}") from error
 
 
 def _state_dir(worker_id: str, state_db: str | None) -> Path:
