@@ -41,7 +41,7 @@ story("questions, secrets and messages can be read and used by everybody too", a
   await page.getByRole("dialog").waitFor();
   await check(page, "jobs: delete many");
   await page.goto(`${server}/ui/account`);
-  await page.getByLabel("For").fill(`reads ${Date.now()}`);
+  await page.getByRole("region", { name: "Tokens", exact: true }).getByLabel("For").fill(`reads ${Date.now()}`);
   await page.getByRole("button", { name: "Make a token" }).click();
   await page.getByText("The token is made").waitFor();
   await check(page, "a token");

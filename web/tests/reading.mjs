@@ -56,5 +56,5 @@ export async function places() {
   const { job, failed, artifact, open } = await samples();
   const looks = ["trees.csv", "about.json", "note.txt", "doc.pdf", "image.svg"].map((file) => `artifacts/${artifact.id}?file=${file}`);
   const missing = "0193d2a0-0000-7000-8000-000000000000";
-  return ["jobs", "jobs?processor=nobody-has-such", `jobs/${job.id}`, `jobs/${failed.id}`, `jobs/${missing}`, "jobs/new", `jobs/new?from=${job.id}`, "jobs/new?processor=count-primes", "artifacts", "artifacts?q=nobody-has-such", "artifacts/new", ...looks, `artifacts/${open.id}`, `artifacts/${missing}`, "workers", "workers/new", "workers/demo-worker", "workers/nobody", "overview", "settings", "account", "welcome", "nowhere"];
+  return ["jobs", "jobs?processor=nobody-has-such", `jobs/${job.id}`, `jobs/${failed.id}`, `jobs/${missing}`, "jobs/new", `jobs/new?from=${job.id}`, "jobs/new?processor=count-primes", "artifacts", "artifacts?q=nobody-has-such", "artifacts/new", ...looks, `artifacts/${open.id}`, `artifacts/${missing}`, "workers", "workers/new", "workers/demo-worker", "workers/nobody", "waiting", "overview", "audit", "audit?kind=deeds", "users", "settings", "account", "welcome", "nowhere"];
 }

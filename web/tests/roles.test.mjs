@@ -9,6 +9,9 @@ const OFFERS = [
   ["artifacts", "button", "New artifact", "Editor"],
   ["workers", "button", "Add a worker", "Manager"],
   ["workers/demo-worker", "button", "Remove", "Manager"],
+  ["workers/demo-worker", "button", "Drain", "Manager"],
+  ["overview", "link", "What happened", "Manager"],
+  ["jobs", "link", "Users", "Owner"],
   ["jobs", "link", "Settings", "Owner"],
 ];
 

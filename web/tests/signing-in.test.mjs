@@ -39,13 +39,14 @@ test("a token is made, shown once, and revoked", async () => {
   const label = `script ${Date.now()}`;
   const page = await signedIn();
   await page.goto(`${server}/ui/account`);
-  await page.getByLabel("For").fill(label);
+  await page.getByRole("region", { name: "Tokens", exact: true }).getByLabel("For").fill(label);
   await page.getByRole("button", { name: "Make a token" }).click();
   const text = await page.getByRole("status").filter({ hasText: "shown once" }).locator("code").innerText();
   const asked = () => fetch(`${server}/api/ui/me`, { headers: { Authorization: `Bearer ${text}` } });
 
   assert.equal((await asked()).status, 200);
   await page.getByRole("row", { name: label }).getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke it" }).click();
   await page.getByRole("row", { name: label }).getByText("revoked").waitFor();
   assert.equal((await asked()).status, 401);
   await page.reload();
