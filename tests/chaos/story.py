@@ -22,7 +22,7 @@ from cableferry.wire.emx2.artifacts import CreateArtifactBody
 from cableferry.wire.emx2.bodies import CreateBody
 from tests.chaos.daemons import Local
 
-SECONDS = 150.0
+SECONDS = 300.0
 INPUT = {"a.txt": b"ferry\n" * 500, "deep/b.bin": bytes(range(256)) * 700}
 # every run of a command leaves a line where no daemon and no server looks
 WORK = (

@@ -1,7 +1,10 @@
 """Nothing can go wrong that the operator's pages do not tell of."""
 
+import re
+
 from cableferry.core.jobs import Cause
 from cableferry.schedulers.protocol import Ending
+from tests.docs import pages
 from tools.docs import deaths, failures, played
 
 
@@ -28,3 +31,12 @@ def test_the_published_matrix_has_no_fault() -> None:
 
     assert [cell for cell in cells if not cell.is_good] == []
     assert len(cells) > 200
+
+
+def test_every_setting_that_a_row_names_is_one() -> None:
+    named = set(re.findall(r"`(timeouts\.\w+|worker\.\w+|slurm\.\w+|apptainer\.\w+)`", failures.text()))
+    settings = (pages.DOCS / "settings.md").read_text()
+    daemon = (pages.DOCS / "how-to" / "run-a-daemon.md").read_text()
+
+    assert named
+    assert [name for name in named if f"`{name}`" not in settings and f"`{name.partition('.')[2]}`" not in daemon] == []

@@ -23,7 +23,6 @@ class Told(NamedTuple):
 
 _OURS = "Nothing is tried again: it would fail again."
 _RETRIED = "Tried again as often as the profile's `retries` says, under another name and in another folder."
-_SUBMIT = "Create the job again."
 
 JOBS: dict[Cause, Told] = {
     Cause.ERROR: Told(_OURS, "Read the job's log; `exit_code=` is the program's own, `no profile` the site's."),
@@ -43,7 +42,7 @@ JOBS: dict[Cause, Told] = {
     ),
     Cause.SILENT: Told(
         "A daemon that comes back is told to stop what it runs of the job.",
-        "Start the daemon, or raise `timeouts.executing_seconds`.",
+        "Start the daemon, or raise `timeouts.started_seconds`.",
     ),
     Cause.OFFLINE: Told("Another worker may be given the job.", "Start the worker, or look why it reaches no server."),
     Cause.STOPPED: Told("Nothing: somebody wished it.", "Nothing."),
