@@ -8,10 +8,11 @@ import pytest
 from cableferry.client import emx2, errors, schemes
 from cableferry.client.patience import ONCE, Patience
 from cableferry.daemon.config import Config, Profile
+from cableferry.daemon.conversation import Conversation
 from cableferry.daemon.journal import Entry
 from cableferry.daemon.upstreams.plain import Plain
 from cableferry.daemon.upstreams.protocol import Get, Give
-from cableferry.daemon.upstreams.synced import Synced
+from cableferry.daemon.upstreams.synced import BUSY_SECONDS, IDLE_SECONDS, Synced
 from cableferry.wire.emx2.bodies import Extensions, SyncBody, TransitionBody
 from tests.client.scripted import DROP, Line, Script, playing
 
@@ -57,6 +58,19 @@ def test_only_who_has_lost_its_place_stops_submitting(kind: str, displaced: str 
     answer = b'{"reports": [], "no_claims": {"kind": "%s", "detail": "why"}}' % kind.encode()
     with playing(Line(200, answer)) as script:
         assert displaced == _synced(script).displaced
+
+
+@pytest.mark.parametrize(
+    ("claimed", "pause"), [(b"", IDLE_SECONDS), (b'{"id": "j2", "status": "CLAIMED"}', BUSY_SECONDS)]
+)
+def test_who_was_just_given_a_job_soon_asks_whether_it_is_still_wanted(claimed: bytes, pause: float) -> None:
+    with playing(Line(200, b'{"reports": [], "claimed": [%s]}' % claimed)) as script:
+        with closing(emx2.connect(script.url, schemes.Unsigned("w1"), ONCE)) as client:
+            conversation = Conversation(CONFIG, client, "s1")
+            conversation.upstream = Synced(client, "w1", EXTENSIONS)
+            talked = conversation.exchange(Give((), (), 1), is_sure=True)
+
+    assert (talked.trouble, talked.pause_seconds) == (None, pause)
 
 
 def test_what_hinders_a_daemon_is_said() -> None:

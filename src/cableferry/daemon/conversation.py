@@ -65,7 +65,8 @@ class Conversation:
             # the next registration says who has our place, and until when
             self.upstream = None
             return Talked(got, (), pause_seconds=0, displaced=got.displaced, is_plain=False)
-        pause = upstream.pause_seconds(bool(known))
+        # who has just been given a job may be told at any moment to leave it
+        pause = upstream.pause_seconds(bool(known or got.claimed))
         return Talked(got, mine, None, None, pause, None, not isinstance(upstream, Synced), upstream.has_logs)
 
     def _told(self, give: Give, displaced: str) -> Talked:
