@@ -64,11 +64,13 @@ def test_only_who_has_lost_its_place_stops_submitting(kind: str, displaced: str 
     ("claimed", "pause"), [(b"", IDLE_SECONDS), (b'{"id": "j2", "status": "CLAIMED"}', BUSY_SECONDS)]
 )
 def test_who_was_just_given_a_job_soon_asks_whether_it_is_still_wanted(claimed: bytes, pause: float) -> None:
-    with playing(Line(200, b'{"reports": [], "claimed": [%s]}' % claimed)) as script:
-        with closing(emx2.connect(script.url, schemes.Unsigned("w1"), ONCE)) as client:
-            conversation = Conversation(CONFIG, client, "s1")
-            conversation.upstream = Synced(client, "w1", EXTENSIONS)
-            talked = conversation.exchange(Give((), (), 1), is_sure=True)
+    with (
+        playing(Line(200, b'{"reports": [], "claimed": [%s]}' % claimed)) as script,
+        closing(emx2.connect(script.url, schemes.Unsigned("w1"), ONCE)) as client,
+    ):
+        conversation = Conversation(CONFIG, client, "s1")
+        conversation.upstream = Synced(client, "w1", EXTENSIONS)
+        talked = conversation.exchange(Give((), (), 1), is_sure=True)
 
     assert (talked.trouble, talked.pause_seconds) == (None, pause)
 
