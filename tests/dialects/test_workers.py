@@ -40,6 +40,17 @@ def test_what_is_no_schema_of_parameters_is_refused(desk: Desk, schema: object) 
     assert "parameters_schema of processor p" in str(refused.json["detail"])
 
 
+def test_schemas_that_are_too_much_together_are_refused(desk: Desk) -> None:
+    schema = {"title": "x" * 30_000}
+    many = [{"processor": f"p{number}", "parameters_schema": schema} for number in range(9)]
+
+    refused = desk.register(capabilities=many)
+
+    assert refused.status == 400
+    assert "together" in str(refused.json["detail"])
+    assert desk.register(capabilities=many[:8]).status == 200
+
+
 def test_a_schema_may_be_left_empty(desk: Desk) -> None:
     desk.register(capabilities=[{"processor": "p", "parameters_schema": None}])
 

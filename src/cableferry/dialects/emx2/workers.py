@@ -23,6 +23,7 @@ def register(tx: Tx, call: Call) -> bodies.WorkerBody:
     body: bodies.RegisterBody = call.body
     contract = _contract(call)
     speaker = speakers.heard(tx, call, body.worker_id)
+    schemas.check_sum(each.parameters_schema for each in body.capabilities)
     offers = tuple(map(_offer, body.capabilities))
     said = Registration(speaker.worker, body.hostname, offers, _session(body.session), speaker.signs)
     worker = workers.register(tx, contract.rules, said)

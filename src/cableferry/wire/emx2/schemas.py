@@ -1,5 +1,7 @@
 """The schemas of parameters that workers publish: what they must be to be kept and shown."""
 
+from collections.abc import Iterable
+
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
@@ -7,6 +9,15 @@ from cableferry.core.errors import Invalid
 from cableferry.wire.emx2 import inputs
 
 LONGEST = 32768
+# of all that a worker offers together: each claim reads what its worker offers
+LONGEST_SUM = 8 * LONGEST
+
+
+def check_sum(published: Iterable[Raw | UnsetType]) -> None:
+    """Refuse more than is worth reading again and again."""
+    size = sum(len(bytes(raw)) for raw in published if isinstance(raw, Raw))
+    if size > LONGEST_SUM:
+        raise Invalid(f"the schemas of parameters have {size} bytes together: publish at most {LONGEST_SUM}")
 
 
 def checked(raw: Raw | UnsetType, processor: str) -> Raw | UnsetType:
