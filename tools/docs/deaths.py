@@ -46,6 +46,14 @@ TOLD: dict[str, Told] = {
         "The job is looked for by its name in squeue and sacct, twice and late enough, before it is submitted again; "
         "two of one name wait for each other, and the fence lets one run.",
     ),
+    "inside sbatch": Told(
+        "The job stays CLAIMED for seconds, or for about a minute where sbatch never asked.",
+        "As around sbatch: what was submitted is adopted by its name, and only certain absence lets it be done again.",
+    ),
+    "slurmctld": Told(
+        "The job stays where it is; `daemon status` shows the scheduler's trouble.",
+        "Nothing is submitted or called lost until the controller answers, and then all goes on.",
+    ),
     "command": Told(_AGAIN, _ASKED_AGAIN),
     "file": Told(_AGAIN, "A file comes to be under its name when it is whole; the next start makes it again if not."),
     "call GET": Told(_AGAIN, _ASKED_AGAIN),
