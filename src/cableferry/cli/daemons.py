@@ -1,8 +1,6 @@
 """Opens a daemon with the scheduler that its configuration names, and runs it until a signal."""
 
-import signal
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,8 +8,6 @@ if TYPE_CHECKING:
     from cableferry.daemon.loop import Daemon
     from cableferry.daemon.metrics import Metrics
     from cableferry.schedulers.protocol import Scheduler
-
-_WAKING_SECONDS = 0.5
 
 
 def opened(config: "Config") -> "Daemon":
@@ -57,17 +53,6 @@ def register(config: "Config") -> None:
 
 def run(daemon: "Daemon") -> None:
     """Until SIGTERM or Ctrl-C."""
-    from concurrent.futures import ThreadPoolExecutor, wait
+    from cableferry.cli import signals
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        daemon.stop()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
-    with ThreadPoolExecutor(1) as pool:
-        # not in this thread: a handler must not wait for a lock that the code it interrupts holds
-        running = pool.submit(daemon.run)
-        # a signal that the system hands to another thread is heard when this one wakes
-        while wait([running], timeout=_WAKING_SECONDS).not_done:
-            pass
-        running.result()
+    signals.run(daemon.run, daemon.stop)

@@ -1,11 +1,8 @@
 """The command that runs jobs of the worker contract in containers on this machine."""
 
 import shlex
-import signal
 import socket
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -67,7 +64,7 @@ def run(
     work_dir: Path,
     as_json: bool,
 ) -> None:
-    from cableferry.cli import logs
+    from cableferry.cli import logs, signals
     from cableferry.daemon.config import BadConfig
     from cableferry.daemon.containers.runtimes import Site
     from cableferry.daemon.containers.worker import ContainerWorker, Course
@@ -82,14 +79,7 @@ def run(
     except BadConfig as error:
         raise usage(str(error)) from error
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        worker.stop()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
-    with ThreadPoolExecutor(1) as pool:
-        # not in this thread: a handler must not wait for a lock that the code it interrupts holds
-        pool.submit(worker.run).result()
+    signals.run(worker.run, worker.stop)
 
 
 def _runtime(wanted: str) -> "Runtime":
