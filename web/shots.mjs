@@ -42,6 +42,7 @@ async function samples() {
   const capabilities = [
     { processor: "embed", profile: "gpu-large", max_concurrent_jobs: 4, parameters_schema: SCHEMA },
     { processor: "cluster-trees", profile: "cpu", max_concurrent_jobs: 16 },
+    { processor: "draw", profile: "cpu" },
   ];
   const session = { id: "boot-0001", host: "login1.example.org", pid: 4242, started_at: new Date(Date.now() - 3_600_000).toISOString() };
   await api("POST", "workers/register", { worker_id: "gpu-cluster", hostname: "login1.example.org", capabilities, session });
@@ -62,7 +63,9 @@ async function samples() {
   await api("POST", "jobs", { processor: "count-primes", parameters: { below: 5000 } });
   const open = await api("POST", "artifacts", { type: "model", name: "weights" });
   await api("PUT", `artifacts/${open.id}/files/config.json`, '{"layers": 12}', "text/plain");
-  return { result, ended, running, open: open.id };
+  const plots = await artifact("forest-report", { "report.txt": "40 trees in 4 groups", "figures/ages.svg": "<svg/>", "figures/heights.svg": "<svg/>", "tables/by-age/young.csv": TABLE }, "report");
+  await job({ processor: "draw", profile: "cpu", inputs: { embeddings: result, trees }, submit_user: "grace" }, ["SUBMITTED"], ["STARTED"], ["COMPLETED", { output_artifact_id: plots }]);
+  return { result, ended, running, plots, open: open.id };
 }
 
 const known = await samples();
@@ -73,12 +76,16 @@ const PAGES = {
   "ended-job": `jobs/${known.ended}`,
   artifacts: "artifacts",
   artifact: `artifacts/${known.result}?file=vectors.csv`,
+  "artifact-tree": `artifacts/${known.plots}?file=${encodeURIComponent("tables/by-age/young.csv")}`,
   "open-artifact": `artifacts/${known.open}`,
   "new-artifact": "artifacts/new",
   workers: "workers",
   worker: "workers/gpu-cluster",
   "new-worker": "workers/new",
+  waiting: "waiting",
   overview: "overview",
+  audit: "audit",
+  users: "users",
   settings: "settings",
   account: "account",
 };
@@ -86,7 +93,7 @@ const PAGES = {
 async function shoot(page, name) {
   await page.locator("main h1").first().waitFor();
   await page.waitForTimeout(600);
-  await page.screenshot({ path: join(FOLDER, `${name}.png`), fullPage: ["artifact", "worker", "job", "ended-job", "new-job"].includes(name.replace(/-(light|dark|phone)$/, "")) });
+  await page.screenshot({ path: join(FOLDER, `${name}.png`), fullPage: ["artifact", "artifact-tree", "overview", "account", "worker", "job", "ended-job", "new-job"].includes(name.replace(/-(light|dark|phone)$/, "")) });
 }
 
 await mkdir(FOLDER, { recursive: true });

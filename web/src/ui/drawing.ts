@@ -26,7 +26,7 @@ export interface Picture {
   nodeHeight: number;
 }
 
-const [WIDTH, HEIGHT, ACROSS, DOWN, MARGIN] = [168, 44, 52, 16, 4];
+const [WIDTH, HEIGHT, ACROSS, DOWN, MARGIN] = [168, 44, 52, 24, 14];
 
 /** Arrows from what was there first: an input leads to its job, a job to what it made. */
 function arrows(told: Provenance): [string, string, string][] {
@@ -106,6 +106,8 @@ function edges(links: [string, string, string][], spots: Map<string, { x: number
     if (!start || !end) return [];
     const [x1, y1, x2, y2] = [start.x + WIDTH, start.y + HEIGHT / 2, end.x, end.y + HEIGHT / 2];
     const bend = Math.max(ACROSS / 2, Math.abs(x2 - x1) / 2);
-    return [{ key: `${from} ${to} ${usedAs}`, usedAs, path: `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}` }];
+    // what leads past another column goes over it, not behind it
+    const lift = x2 - x1 > 2 * ACROSS ? HEIGHT : 0;
+    return [{ key: `${from} ${to} ${usedAs}`, usedAs, path: `M${x1} ${y1}C${x1 + bend} ${y1 - lift} ${x2 - bend} ${y2 - lift} ${x2} ${y2}` }];
   });
 }
