@@ -110,7 +110,7 @@ story("nothing in an address, a label or a refusal is ever run", async () => {
   }
   await page.goto(`${server}/ui/account`);
   for (const text of [NAMES[0], NAMES[8]]) {
-    await page.getByLabel("For").fill(text);
+    await page.getByRole("region", { name: "Tokens", exact: true }).getByLabel("For").fill(text);
     await page.getByRole("button", { name: "Make a token" }).click();
     await page.getByRole("cell", { name: text }).first().waitFor();
   }

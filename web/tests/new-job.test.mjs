@@ -45,7 +45,7 @@ test("a form is made of what a processor says of its parameters, and a job runs 
   await page.getByText("1 h 30 min").waitFor();
   await page.getByLabel("Priority").fill("7");
   await page.getByRole("button", { name: "Submit" }).click();
-  await page.getByText("COMPLETED").first().waitFor();
+  await page.getByText("COMPLETED").first().waitFor({ timeout: 60_000 });
   const job = await api("GET", `jobs/${page.url().split("/").pop()}`);
   assert.deepEqual([job.parameters, job.timeout_seconds, job.priority], [{ below: 20 }, 5400, 7]);
   content(page);

@@ -50,7 +50,7 @@ story("a newcomer owns a server, adds a worker, runs a job, reads its log as it 
   await page.getByRole("row", { name: /laptop/ }).getByText("alive").waitFor();
 
   await page.getByRole("link", { name: /olga/ }).click();
-  await page.getByLabel("For").fill("my scripts");
+  await page.getByRole("region", { name: "Tokens", exact: true }).getByLabel("For").fill("my scripts");
   await page.getByRole("button", { name: "Make a token" }).click();
   const token = await page.getByRole("status").filter({ hasText: "shown once" }).locator("code").innerText();
   const cli = (...words) =>
