@@ -107,11 +107,9 @@ for (const colorScheme of ["light", "dark"]) {
     await shoot(page, `${name}-${colorScheme}`);
   }
 }
-if (process.env.SHOTS_PHONE) {
-  const page = await signedIn({ viewport: { width: 390, height: 800 } });
-  for (const [name, place] of Object.entries(PAGES)) {
-    await page.goto(`${server}/ui/${place}`);
-    await shoot(page, `${name}-phone`);
-  }
+const phone = await signedIn({ viewport: { width: 390, height: 800 } });
+for (const [name, place] of Object.entries(PAGES)) {
+  await phone.goto(`${server}/ui/${place}`);
+  await shoot(phone, `${name}-phone`);
 }
 await close();
