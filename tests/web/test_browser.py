@@ -88,6 +88,12 @@ def _run(story: str, place: Mapping[str, str], folder: Path) -> tuple[int, str]:
 
 
 def _end(started: subprocess.Popen[bytes]) -> None:
-    if started.poll() is None:
+    if started.poll() is not None:
+        return
+    # the browser is in a group of its own, and goes when its owner is asked to
+    os.killpg(started.pid, signal.SIGTERM)
+    try:
+        started.wait(10)
+    except subprocess.TimeoutExpired:
         os.killpg(started.pid, signal.SIGKILL)
         started.wait()

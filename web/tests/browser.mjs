@@ -18,12 +18,13 @@ export const NAME = "demo";
 
 let browser;
 let cookies;
+let isStory = false;
 const programs = [];
-
-after(close);
 
 /** A test that ends: whatever hangs in it fails it, and the log of its steps says which one that was. */
 export function story(name, body, seconds = STORY_SECONDS) {
+  if (!isStory) after(close);
+  isStory = true;
   test(name, { timeout: seconds * 1000 }, body);
 }
 
