@@ -126,7 +126,7 @@ test("ten thousand files are a tree that folds, is walked by keys, and stays smo
 test("where an artifact came from is drawn over several jobs, reached by keys, and told in words", async () => {
   const page = await signedIn();
   const worker = { worker_id: "story-maker" };
-  await api("POST", "workers/register", { ...worker, capabilities: [{ processor: "*" }] });
+  await api("POST", "workers/register", { ...worker, capabilities: ["grow", "fell", "burn"].map((each) => ({ processor: `story-${each}` })) });
   const ids = [];
   for (const name of ["seeds", "trees", "wood", "ash"]) {
     ids.push(await artifact(name, { "x.txt": name }));
