@@ -105,6 +105,15 @@ def test_one_offer_with_room_is_enough() -> None:
     workers.check_claim(a_job(), worker, [Load("embed", "gpu", 1)])
 
 
+def test_a_worker_that_is_drained_takes_no_job() -> None:
+    workers.check_drained(a_worker())
+
+    with pytest.raises(Conflict, match="w1 is being drained by user:ada") as refused:
+        workers.check_drained(a_worker(drained_at=NOW, drained_by="user:ada"))
+
+    assert Kind.DRAINED == refused.value.kind
+
+
 def test_a_ready_job_is_handed_out() -> None:
     workers.check_ready(a_job())
 

@@ -18,6 +18,7 @@ import pytest
 from cableferry.client import transfers
 from cableferry.client.answers import Job, Transition
 from cableferry.client.emx2 import Emx2
+from cableferry.daemon.outcomes import SETTLE_SECONDS
 from cableferry.daemon.tailing import sending
 from cableferry.schedulers.local import Local
 from cableferry.schedulers.protocol import Ticket
@@ -59,9 +60,9 @@ class Bench:
         raw = msgspec.Raw(msgspec.json.encode(parameters))
         return self.client.create(CreateBody(processor, parameters=raw, timeout_seconds=timeout)).id
 
-    def until(self, job: str, *statuses: str) -> Job:
+    def until(self, job: str, *statuses: str, seconds: float = 30) -> Job:
         """The job as soon as it has one of the statuses."""
-        end, known = time.monotonic() + 30, None
+        end, known = time.monotonic() + seconds, None
         while time.monotonic() < end:
             found = self.client.job(job, 0 if known is None else 10, known)
             if found is not None and found.status in statuses:
@@ -244,7 +245,8 @@ def test_a_job_that_the_worker_has_forgotten_is_told_to_be_lost(bench: Bench) ->
         bench.until(job, "STARTED")
     bench.forget()
     with _working(bench):
-        ended = bench.until(job, "FAILED")
+        # first it is given time, for whoever told of it may be there still
+        ended = bench.until(job, "FAILED", seconds=SETTLE_SECONDS + 60)
 
     assert (ended.detail or "").startswith("lost:")
 

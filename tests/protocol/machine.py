@@ -26,7 +26,7 @@ from cableferry.store.tx import Tx
 from cableferry.wire.emx2 import words
 from cableferry.wire.emx2.words import MOVES
 from tests.engine.trusted import Clock
-from tests.engine.world import World, a_report
+from tests.engine.world import World, a_report, a_speaker
 from tests.protocol import model
 from tests.protocol.model import Lane, Model
 
@@ -108,7 +108,8 @@ class Protocol(RuleBasedStateMachine):
         worker = self._own(worker)
         expected = self.model.heartbeat(worker, session)
 
-        assert expected == refused(lambda: self.world.write(workers.heartbeat, self.world.rules, worker, session))
+        speaker = a_speaker(worker, session)
+        assert expected == refused(lambda: self.world.write(workers.heartbeat, self.world.rules, speaker))
 
     @rule(target=known, lane=lanes, priority=st.integers(-1, 1), timeout=st.none() | st.sampled_from([50, 400, 2000]))
     def create(self, lane: Lane, priority: int, timeout: int | None) -> str:

@@ -89,7 +89,7 @@ def test_why_a_job_waits_and_until_when_is_told(daemon: ClusterDaemon) -> None:
     began = time.time()
     daemon.until(first, "STARTED")
     second = daemon.submit("cards")
-    until(lambda: (_waits(daemon, second) or Scheduled()).starts_at is not None)
+    until(lambda: None not in ((seen := _waits(daemon, second) or Scheduled()).starts_at, seen.reason))
     waits = _waits(daemon, second)
     (daemon.folder / "go").touch()
 
