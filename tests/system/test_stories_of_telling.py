@@ -7,7 +7,6 @@ import time
 import msgspec
 import pytest
 
-from cableferry.wire.emx2.remarks import Scheduled
 from tests.schedulers.waiting import until
 from tests.system.cluster_daemon import ClusterDaemon
 
@@ -79,32 +78,6 @@ def test_whoever_watches_a_log_sees_each_line_within_seconds(daemon: ClusterDaem
 
     # the first ones were written before anybody watched
     assert sorted(lags[10:])[5] < 5, lags
-
-
-def test_why_a_job_waits_and_until_when_is_told(daemon: ClusterDaemon) -> None:
-    hold = 'while [ ! -e "$GATE/go" ]; do sleep 0.1; done'
-    daemon.offer("cards", script=hold, partition="gpu", gres="gpu:h200:2", time="30")
-    first = daemon.submit("cards")
-    daemon.start()
-    began = time.time()
-    daemon.until(first, "STARTED")
-    second = daemon.submit("cards")
-    until(lambda: (_waits(daemon, second) or Scheduled()).starts_at is not None)
-    waits = _waits(daemon, second)
-    (daemon.folder / "go").touch()
-
-    assert waits is not None
-    # Slurm may foretell when before it says why
-    assert (waits.state, waits.reason in ("Resources", "Priority", None)) == ("PENDING", True), waits
-    # as long as the first one may take
-    assert waits.starts_at is not None
-    assert 0 < waits.starts_at.timestamp() - began <= 3600
-    assert daemon.ended(second).status == "COMPLETED"
-
-
-def _waits(daemon: ClusterDaemon, job: str) -> Scheduled | None:
-    found = daemon.client.job(job)
-    return None if found is None else found.scheduler
 
 
 def test_what_slurm_itself_says_of_a_job_is_in_its_log(daemon: ClusterDaemon) -> None:
