@@ -37,7 +37,7 @@ def text() -> str:
         "Real processes run them, and each leaves a mark where no daemon looks, so a second run shows.\n"
         "In some rounds the place is reached a second or a third time before the death, and another death follows"
         " somewhere on the way back.",
-        f"The last time there were **{rounds} rounds in {len(matrix.cells)} cells**, on {matrix.machine},"
+        f"So far there were **{rounds} rounds in {len(matrix.cells)} cells**, on {matrix.machine},"
         f" in {matrix.seconds // 60} minutes.\n"
         "`make chaos` plays it and writes this page; `CHAOS_ROUNDS` says how often each cell.",
         markdown.table(("who and when", "cells", *_COLUMNS), [_sum(group, matrix.cells) for group in groups]),
